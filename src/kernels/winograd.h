@@ -65,8 +65,12 @@ struct Winograd {
   int num_threads = 1;  // for which there is scratch memory
 };
 
+// Functions here that code for instruction sets calls are always inlined: a copy that the linker kept would be of one
+// of these sets.
+
 // Where image n begins.
-constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image, std::int64_t n) {
+[[gnu::always_inline]] constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image,
+                                                              std::int64_t n) {
   const std::int64_t spacing = job.spacing;
   if (spacing == 1) return n * image.batch;
   return n / spacing / spacing * image.batch + n / spacing % spacing * (image.row / spacing) +
@@ -154,7 +158,7 @@ constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
       return {4, 4};
   }
 }
-constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
+[[gnu::always_inline]] constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
   switch (kind) {
     case WinogradKind::kF4x4Int16:
     case WinogradKind::kF4x2Int16:
@@ -168,13 +172,15 @@ constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
   }
 }
 // By tile registers (AMX), which hold 16 rows of 32 numbers.
-constexpr bool WinogradMultipliesBF16(WinogradKind kind) { return kind == WinogradKind::kF1x4BF16; }
+[[gnu::always_inline]] constexpr bool WinogradMultipliesBF16(WinogradKind kind) {
+  return kind == WinogradKind::kF1x4BF16;
+}
 // So many numbers lie side by side in tiles and weights, and are multiplied together.
-constexpr std::int64_t WinogradPerUnit(WinogradKind kind) {
+[[gnu::always_inline]] constexpr std::int64_t WinogradPerUnit(WinogradKind kind) {
   return WinogradMultipliesInt16(kind) || WinogradMultipliesBF16(kind) ? 2 : 1;
 }
 // Products are [column of the strip][tile][product][channel]; so many numbers from one tile to the next.
-constexpr std::int64_t WinogradProductStride(std::int64_t products) {
+[[gnu::always_inline]] constexpr std::int64_t WinogradProductStride(std::int64_t products) {
   return products * kWinogradColumns + kWinogradBlock;
 }
 
@@ -213,12 +219,12 @@ constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channe
 }
 
 // In units. Weights of a register that is not full are zeros.
-constexpr std::int64_t WinogradDepth(WinogradKind kind, std::int64_t in_channels) {
+[[gnu::always_inline]] constexpr std::int64_t WinogradDepth(WinogradKind kind, std::int64_t in_channels) {
   const std::int64_t unit = WinogradPerUnit(kind), step = WinogradMultipliesBF16(kind) ? kWinogradRegister : unit;
   return (in_channels + step - 1) / step * (step / unit);
 }
 // From one product of packed weights to the next, in elements of them.
-constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_channels) {
+[[gnu::always_inline]] constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_channels) {
   const std::int64_t scales = WinogradMultipliesInt16(kind) ? 2 * kWinogradColumns : 0;
   return WinogradDepth(kind, in_channels) * WinogradPerUnit(kind) * kWinogradColumns + scales;
 }

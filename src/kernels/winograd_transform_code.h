@@ -12,7 +12,7 @@ struct WinogradAxis {
 };
 
 // The product of (x^2 - p^2), p of all pairs of points but one (kNone: of all), as the coefficients of powers of x^2.
-template <int kPairs>
+template <class Ops, int kPairs>  // for internal linkage
 struct WinogradPolynomial {
   static constexpr int kNone = kPairs;
   double factors[kPairs + 1] = {1};
@@ -43,7 +43,7 @@ struct WinogradTransform {
   using V = typename Ops::Vector;
   static constexpr int kIn = Axis::kIn, kTile = Axis::kTile, kWindow = Axis::kWindow, kPairs = kIn / 2 - 1;
   static_assert(kIn % 2 == 0 && kTile > 1);
-  using Polynomial = WinogradPolynomial<kPairs>;
+  using Polynomial = WinogradPolynomial<Ops, kPairs>;
 
   static constexpr float PowerOf(int pair, int power) {
     float value = 1;
