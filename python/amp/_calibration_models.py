@@ -106,6 +106,27 @@ def _convolution(b, kind):
     return sym.Activation(out, act_type="relu") if finish else out
 
 
+def _deconvolution(b):
+    """The image twice as large, as in decoders."""
+    while True:
+        batch, size, kernel = b.choose(1, 1, 4, 16), b.choose(7, 8, 14, 16, 28, 32, 64), b.choose(2, 3, 4, 4, 4)
+        inputs, outputs = b.choose(*_CHANNELS), b.choose(*_CHANNELS)
+        flops = 2 * batch * size**2 * inputs * outputs * kernel**2
+        elements = 4 * outputs * batch * size**2
+        if _is_usual(inputs, outputs, size) and elements <= _MAX_ELEMENTS and 2e5 < flops <= _MAX_FLOPS:
+            break
+    return sym.Deconvolution(
+        b.input(batch, inputs, size, size),
+        b.param(inputs, outputs, kernel, kernel),
+        kernel=(kernel, kernel),
+        stride=(2, 2),
+        pad=((kernel - 1) // 2,) * 2,
+        adj=(kernel % 2,) * 2,
+        num_filter=outputs,
+        no_bias=True,
+    )
+
+
 def _pooled_image(b):
     """The first layers of many networks."""
     batch, channels, outputs = b.choose(1, 1, 4, 16), b.choose(1, 3, 3), b.choose(32, 64, 64, 96)
@@ -353,6 +374,7 @@ _DEPTHWISE = (  # which may change the layouts of a whole model
 )
 _DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
 _OTHER_WINDOWS = ((lambda b: _convolution(b, "lines and 5x5"), 81),)  # the same
+_DECONVOLUTIONS = ((_deconvolution, 54),)  # the same
 _LARGE_DENSE = ((_large_dense, 5),)
 _SCALED = ((_scaled_product, 40),)
 _OTHERS = (
@@ -369,7 +391,9 @@ _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
 # Where kernels of ours may compute a layer.
-_WITH_CHOICE = (_CONVOLUTIONS, _DENSE_WINDOWS, _OTHER_WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
+_WITH_CHOICE = (
+    *(_CONVOLUTIONS, _DENSE_WINDOWS, _OTHER_WINDOWS, _DECONVOLUTIONS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED),
+)
 
 
 _GROUPS = (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)

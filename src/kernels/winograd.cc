@@ -27,10 +27,15 @@ std::int64_t FactorElements(const Winograd& job) {
 }
 std::int64_t GroupElements(const Winograd& job) { return FactorElements(job) + NumColumns(job) * ColumnElements(job); }
 
+// Numbers of the weights for each pair of channels.
+std::int64_t WindowElements(const Winograd& job) {
+  return job.stride > 0 ? job.kernel_height * job.kernel_width : WinogradShapeOf(job.kind).window();
+}
+
 // Of the weights of a group.
 void FindFactors(const Winograd& job, const float* weights, float* factors) {
   const auto count = static_cast<std::size_t>(job.in_channels);
-  const std::int64_t window = WinogradShapeOf(job.kind).window();
+  const std::int64_t window = WindowElements(job);
   std::vector<double> squares(count);
   for (std::int64_t i = 0; i < job.out_channels * job.in_channels * window; ++i) {
     const auto weight = static_cast<double>(weights[i]);
@@ -40,13 +45,54 @@ void FindFactors(const Winograd& job, const float* weights, float* factors) {
   FindInt16Factors(squares.data(), job.in_channels, factors);
 }
 
+// ---- phases ----
+
+std::int64_t Stride(const Winograd& job) { return std::max<std::int64_t>(job.stride, 1); }
+std::int64_t NumPhases(const Winograd& job) { return Stride(job) * Stride(job); }
+
+// One axis of a phase: what the image is padded with in front, and where the window's numbers are among the weights.
+struct PhaseAxis {
+  std::int64_t pad;
+  WinogradNumbers numbers;
+};
+
+// Of the rows of the result with this remainder. Number j of a deconvolution's kernel leads from row i of the source to
+// row `stride` i + j - pad of the result.
+PhaseAxis AxisOfPhase(std::int64_t stride, std::int64_t remainder, std::int64_t pad, std::int64_t kernel,
+                      std::int64_t window) {
+  if (stride == 0) return {pad, {0, 1, window}};
+  const std::int64_t last = (remainder + pad) % stride;
+  return {window - 1 - (remainder + pad) / stride, {last + stride * (window - 1), -stride, kernel}};
+}
+PhaseAxis RowsOfPhase(const Winograd& job, std::int64_t phase) {
+  return AxisOfPhase(job.stride, phase / Stride(job), job.pad_top, job.kernel_height,
+                     WinogradShapeOf(job.kind).window_height);
+}
+PhaseAxis ColumnsOfPhase(const Winograd& job, std::int64_t phase) {
+  return AxisOfPhase(job.stride, phase % Stride(job), job.pad_left, job.kernel_width,
+                     WinogradShapeOf(job.kind).window_width);
+}
+
+// The convolution that it is.
+Winograd JobOfPhase(const Winograd& job, std::int64_t phase) {
+  Winograd convolution = job;
+  convolution.pad_top = RowsOfPhase(job, phase).pad;
+  convolution.pad_left = ColumnsOfPhase(job, phase).pad;
+  return convolution;
+}
+
+// Where a phase begins, from where the image does.
+std::int64_t OffsetOfPhase(const Winograd& job, const WinogradImage& image, std::int64_t phase) {
+  return phase / Stride(job) * (image.row / Stride(job)) + phase % Stride(job) * (image.pixel / Stride(job));
+}
+
 // ---- parts ----
 
 struct Split {
   std::int64_t tiles = 0, blocks = 0;        // of tiles
   std::int64_t channels = 0, stretches = 0;  // of output channels
   std::int64_t strip = 0;                    // see WinogradPart
-  std::int64_t parts(const Winograd& job) const { return job.groups * blocks * stretches; }
+  std::int64_t parts(const Winograd& job) const { return NumPhases(job) * job.groups * blocks * stretches; }
 };
 
 std::int64_t NumTiles(const Winograd& job) {
@@ -100,7 +146,7 @@ double PartCycles(const Winograd& job, const Split& split) {
   constexpr double kTransformCycles = 5, kNearBytesPerCycle = 14;
   constexpr std::int64_t kFarBytes = 16 << 20;
   const std::int64_t cache_bytes = std::min<std::int64_t>(700 << 10, SecondLevelCacheBytes() / 8 * 7);
-  const bool is_far = job.groups * GroupElements(job) * Element(job.kind) > kFarBytes;
+  const bool is_far = NumPhases(job) * job.groups * GroupElements(job) * Element(job.kind) > kFarBytes;
   // Threads that read the same weights at about the same time share the way from memory.
   const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
   const std::int64_t channels = std::min(split.channels, job.out_channels);
@@ -211,19 +257,32 @@ const char* GroupOf(const void* data, const WinogradImage& image, std::int64_t g
   return Moved(data, group * image.group, image.is_bf16 ? 2 : 4);
 }
 
+// Where a group of a phase begins.
+const char* PhaseOf(const Winograd& job, const void* data, const WinogradImage& image, std::int64_t phase,
+                    std::int64_t group) {
+  return Moved(GroupOf(data, image, group), OffsetOfPhase(job, image, phase), image.is_bf16 ? 2 : 4);
+}
+
 // Parts that follow each other share tiles of the image.
-WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& split, std::int64_t i) {
-  const std::int64_t stretch = i % split.stretches, block = i / split.stretches % split.blocks;
-  const std::int64_t group = i / split.stretches / split.blocks;
+struct Place {
+  std::int64_t phase, group, block, stretch;
+};
+Place PlaceOf(const Winograd& job, const Split& split, std::int64_t part) {
+  const std::int64_t blocks = part / split.stretches, groups = blocks / split.blocks;
+  return {groups / job.groups, groups % job.groups, blocks % split.blocks, part % split.stretches};
+}
+
+WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& split, const Place& place) {
+  const auto [phase, group, block, stretch] = place;
   WinogradPart part;
   part.data.source = GroupOf(data.source, job.source, group);
-  const char* packed = Moved(data.weights, group * GroupElements(job), Element(job.kind));
+  const char* packed = Moved(data.weights, (phase * job.groups + group) * GroupElements(job), Element(job.kind));
   if (WinogradMultipliesInt16(job.kind)) part.factors = reinterpret_cast<const float*>(packed);
   part.data.weights = Moved(packed, FactorElements(job), Element(job.kind));
   part.data.bias = data.bias == nullptr ? nullptr : data.bias + group * job.out_channels;
   part.data.slopes = data.slopes == nullptr ? nullptr : data.slopes + group * job.out_channels;
-  part.data.sum = GroupOf(data.sum, job.sum, group);
-  part.data.destination = const_cast<char*>(GroupOf(data.destination, job.destination, group));
+  part.data.sum = PhaseOf(job, data.sum, job.sum, phase, group);
+  part.data.destination = const_cast<char*>(PhaseOf(job, data.destination, job.destination, phase, group));
   part.first_tile = block * split.tiles;
   part.num_tiles = std::min(split.tiles, NumTiles(job) - part.first_tile);
   part.first_channel = stretch * split.channels;
@@ -280,12 +339,16 @@ const char* WinogradName(WinogradKind kind) {
       return "winograd_line3_f32";
     case WinogradKind::k5x5:
       return "winograd_5x5_f32";
+    case WinogradKind::k2x2:
+      return "winograd_2x2_f32";
     case WinogradKind::kLine7Int16:
       return "winograd_line7_int16";
     case WinogradKind::kLine3Int16:
       return "winograd_line3_int16";
     case WinogradKind::k5x5Int16:
       return "winograd_5x5_int16";
+    case WinogradKind::k2x2Int16:
+      return "winograd_2x2_int16";
   }
   return "unknown";
 }
@@ -295,25 +358,28 @@ bool HasWinograd(WinogradKind kind) { return TableFor(kind) != nullptr; }
 bool WinogradKnowsBlocksOf8(WinogradKind kind) { return HasWinograd(kind) && TableFor(kind)->isa < Isa::kAvx512; }
 
 std::size_t PackedWinogradBytes(const Winograd& job) {
-  return static_cast<std::size_t>(job.groups * GroupElements(job) * Element(job.kind));
+  return static_cast<std::size_t>(NumPhases(job) * job.groups * GroupElements(job) * Element(job.kind));
 }
 
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed) {
   // The scales of int16 are those of all input channels.
   const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
   const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, rows);
-  const std::int64_t group_weights = job.out_channels * job.in_channels * WinogradShapeOf(job.kind).window();
+  const std::int64_t group_weights = job.out_channels * job.in_channels * WindowElements(job);
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
+  const std::int64_t groups = NumPhases(job) * job.groups;  // of all phases
   const auto factors_of = [&](std::int64_t group) {
     return reinterpret_cast<float*>(static_cast<char*>(packed) + group * GroupElements(job) * Element(job.kind));
   };
-  for (std::int64_t group = 0; group < (WinogradMultipliesInt16(job.kind) ? job.groups : 0); ++group) {
-    FindFactors(job, weights + group * group_weights, factors_of(group));
+  for (std::int64_t group = 0; group < (WinogradMultipliesInt16(job.kind) ? groups : 0); ++group) {
+    FindFactors(job, weights + group % job.groups * group_weights, factors_of(group));
   }
-  ParallelFor(job.groups * columns * pieces, 4, [&](std::int64_t i) {
+  ParallelFor(groups * columns * pieces, 4, [&](std::int64_t i) {
     const std::int64_t column = i / pieces % columns, group = i / pieces / columns;
     WinogradPiece piece;
-    piece.weights = weights + group * group_weights;
+    piece.weights = weights + group % job.groups * group_weights;
+    piece.rows = RowsOfPhase(job, group / job.groups).numbers;
+    piece.columns = ColumnsOfPhase(job, group / job.groups).numbers;
     piece.first = column * kWinogradColumns;
     piece.in = i % pieces * rows;
     piece.count = std::min(rows, PackedDepth(job) - piece.in);
@@ -342,7 +408,9 @@ void RunWinogradWith(const WinogradTable& table, const Winograd& job, const Wino
   const WinogradTable::Run run = table.run[static_cast<int>(job.kind)];
   const ThreadScope threads(job.num_threads);
   ParallelFor(split.parts(job), 1, [&](std::int64_t i) {
-    run(job, PartAt(job, data, split, i), static_cast<char*>(scratch) + CurrentPlace().part * bytes);
+    const Place place = PlaceOf(job, split, i);
+    char* memory = static_cast<char*>(scratch) + CurrentPlace().part * bytes;
+    run(JobOfPhase(job, place.phase), PartAt(job, data, split, place), memory);
   });
 }
 

@@ -1,5 +1,6 @@
-// Convolutions of stride 1 by Winograd's algorithm: tiles of the image and the weights are transformed, multiplied
-// element by element, summed up over channels and transformed back. That takes 2 to 6 times fewer multiplications.
+// Convolutions of stride 1, and deconvolutions, by Winograd's algorithm: tiles of the image and the weights are
+// transformed, multiplied element by element, summed up over channels and transformed back. That takes 2 to 6 times
+// fewer multiplications.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace amp::kernels {
 // many times as fast; what counts there is memory. So their tiles are four columns of one row, whose transforms are the
 // smallest: two times fewer multiplications, and sums over the window's rows stay in registers.
 // Windows are 3x3, but for those of kLine7 (a row of seven; columns are rows of an image that is seen with its axes
-// exchanged), kLine3 (a row of three) and k5x5.
+// exchanged), kLine3 (a row of three), k5x5 and k2x2.
 enum class WinogradKind : std::uint8_t {
   kF4x4,
   kF2x2,
@@ -28,11 +29,13 @@ enum class WinogradKind : std::uint8_t {
   kLine7,
   kLine3,
   k5x5,
+  k2x2,
   kLine7Int16,
   kLine3Int16,
   k5x5Int16,
+  k2x2Int16,
 };
-inline constexpr int kNumWinogradKinds = 12;
+inline constexpr int kNumWinogradKinds = 14;
 
 const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 
@@ -57,8 +60,13 @@ struct Winograd {
   // many squared of them, which `batch` counts. Sizes and pads are theirs, and strides lead from one of their positions
   // to the next.
   std::int64_t spacing = 1;
+  // Of a deconvolution, else 0: rows of its result with the same remainder of this, and columns, are the result of a
+  // convolution of their own, a phase. Its window is every `stride`-th number of the deconvolution's, the last first;
+  // beyond these are zeros. Sizes of the output are a phase's, and strides of its images lead from one of its positions
+  // to the next. Pads are what is cut off the deconvolution's result.
+  std::int64_t stride = 0;
+  std::int64_t kernel_height = 0, kernel_width = 0;  // of a deconvolution
   WinogradImage source, sum, destination;
-  bool mirrored = false;    // the window's last row and column come first, as in gradients of a convolution's source
   float low = 0, high = 0;  // -inf and inf: no bounds
   bool bends = false;
   float slope = 0;      // where there are no slopes of channels
@@ -93,7 +101,7 @@ constexpr bool WinogradKnowsBlocks(WinogradKind kind) { return kind != WinogradK
 // Vectors of sixteen numbers do not.
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
-// Of job, these use the kind, the groups and channels, and whether the window is mirrored. `weights`: (groups *
+// Of job, these use the kind, the groups and channels, and what it says of a deconvolution. `weights`: (groups *
 // out_channels, in_channels, height, width of the window), float32. They are transformed in float64 and rounded once.
 // Splits the work among the threads of the scope (ParallelFor).
 std::size_t PackedWinogradBytes(const Winograd& job);
@@ -154,6 +162,9 @@ constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
     case WinogradKind::k5x5:
     case WinogradKind::k5x5Int16:
       return {4, 4, 5, 5};
+    case WinogradKind::k2x2:
+    case WinogradKind::k2x2Int16:
+      return {3, 3, 2, 2};
     default:
       return {4, 4};
   }
@@ -166,6 +177,7 @@ constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
     case WinogradKind::kLine7Int16:
     case WinogradKind::kLine3Int16:
     case WinogradKind::k5x5Int16:
+    case WinogradKind::k2x2Int16:
       return true;
     default:
       return false;
@@ -229,11 +241,24 @@ constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channe
   return WinogradDepth(kind, in_channels) * WinogradPerUnit(kind) * kWinogradColumns + scales;
 }
 
+// Along one axis of the weights, the places of a window's numbers: `first`, `first + step`, ... Beyond `size` there are
+// zeros.
+struct WinogradNumbers {
+  std::int64_t first = 0, step = 1, size = 0;
+
+  // -1 beyond.
+  [[gnu::always_inline]] constexpr std::int64_t At(std::int64_t number) const {
+    const std::int64_t place = first + number * step;
+    return place < size ? place : -1;
+  }
+};
+
 // Some weights of one group. One group's packed weights are [channel / 32][product][depth / unit][channel % 32]
 // [depth % unit], where depth counts input channels and a unit is two of 16 bits, one of float32. Behind the int16 of a
 // product lie 32 scales in float32.
 struct WinogradPiece {
   const float* weights = nullptr;  // of the group
+  WinogradNumbers rows, columns;   // of the window
   const float* factors = nullptr;  // of its input channels, where tiles have scales; weights are divided by them
   std::int64_t first = 0;          // output channel, a multiple of kWinogradColumns: so many of them
   // Input channels, a multiple of the unit: at most kWinogradPieceRows, or all where tiles have scales.

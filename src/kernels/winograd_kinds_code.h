@@ -25,6 +25,7 @@ constexpr void AddWinogradFloats(WinogradTable* table) {
   WinogradKindCode<Ops, WinogradKind::kLine7>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::kLine3>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k5x5>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k2x2>::AddTo(table);
 }
 
 template <class Ops>  // of int16
@@ -35,6 +36,7 @@ constexpr void AddWinogradIntegers(WinogradTable* table) {
   WinogradKindCode<Ops, WinogradKind::kLine7Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::kLine3Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k5x5Int16>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k2x2Int16>::AddTo(table);
 }
 
 }  // namespace amp::kernels

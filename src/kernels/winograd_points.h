@@ -8,6 +8,10 @@ namespace amp::kernels {
 template <int kPairs>
 struct WinogradPoints;
 template <>
+struct WinogradPoints<1> {
+  static constexpr float kValues[] = {1.0f};
+};
+template <>
 struct WinogradPoints<2> {
   static constexpr float kValues[] = {0.625f, 1.5625f};
 };

@@ -31,9 +31,13 @@ struct WinogradWeightsCode {
     const Int columns = in < job.in_channels ? Min(kColumns, job.out_channels - piece.first) : 0;
     const double inverse = Ops::kScales && columns > 0 ? 1 / static_cast<double>(piece.factors[in]) : 1;
     for (Int column = 0; column < columns; ++column) {
-      const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * kWindow;
-      for (int k = 0; k < kWindow; ++k)
-        windows->value[job.mirrored ? kWindow - 1 - k : k][column] = static_cast<double>(window[k]) * inverse;
+      const Int numbers = piece.rows.size * piece.columns.size;
+      const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * numbers;
+      for (int k = 0; k < kWindow; ++k) {
+        const Int row = piece.rows.At(k / kWindowX), at = piece.columns.At(k % kWindowX);
+        const float number = row < 0 || at < 0 ? 0 : window[row * piece.columns.size + at];
+        windows->value[k][column] = static_cast<double>(number) * inverse;
+      }
     }
     for (Int column = columns; column < kColumns; ++column) {
       for (auto& place : windows->value) place[column] = 0;

@@ -194,7 +194,7 @@ class KernelChoices {
     if (HasOwnKernel(before)) return 1;
     const MachineTable* machine = conditions_.machine;
     const bool is_measured = machine != nullptr && machine->IsMeasured(FeaturesOf(after, TypesOf(after)));
-    return is_measured ? kLeastMeasuredGain : candidate.least_gain;
+    return is_measured ? std::max(kLeastMeasuredGain, candidate.least_gain) : candidate.least_gain;
   }
 
   KernelChooser::Chosen Decide(const Layer& layer, std::vector<NodeId> nodes) {

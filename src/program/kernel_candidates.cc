@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "program/depthwise_block_job.h"
+#include "program/finished_deconvolution.h"
 #include "program/pointwise_job.h"
 #include "program/step_graph.h"
 #include "program/winograd_job.h"
@@ -21,6 +22,8 @@ constexpr double kLeastWindowGain = 0.8;
 // network, because they measure layers by themselves; our law does not. With 0.7 Zen 5 lost 7 % of MobileNetV2 in
 // bfloat16 at batch 1, with 0.5 3 %.
 constexpr double kLeastProductGain = 0.3;
+// Of the same kernel, which does what the step behind it does: one trip through memory less.
+constexpr double kLeastFinishGain = 1;
 
 // Source and weights.
 bool ReadsBF16(const StepTypes& types) {
@@ -146,6 +149,14 @@ std::optional<Step> ProposePooledImage(const KernelSite& site) {
   return step;
 }
 
+// With the bias that a step of its own adds, as the library needs it, and what that step does beside.
+std::optional<Step> ProposeFinishedDeconvolution(const KernelSite& site) {
+  const auto* spec = std::get_if<DeconvolutionSpec>(&site.producers[0]->spec);
+  if (spec == nullptr || !spec->winograd) return std::nullopt;
+  std::optional<Step> step = FinishedDeconvolution(*site.producers[0], site.step, site.program);
+  return step && IsForWinograd(*step, site.TypesOf(*step), *spec->winograd) ? step : std::nullopt;
+}
+
 // With the scale and shift of its source.
 template <DType kDType>
 std::optional<Step> ProposeScaledPointwise(const KernelSite& site) {
@@ -189,7 +200,7 @@ std::optional<Step> ProposeExpandingBlock(const KernelSite& site) {
 }
 
 constexpr DType kF32 = DType::kFloat32, kBF16 = DType::kBFloat16, kI16 = DType::kInt16;
-constexpr std::array<KernelCandidate, 39> kCandidates = {{
+constexpr std::array<KernelCandidate, 42> kCandidates = {{
     {"winograd_f4x4_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4>},
     {"winograd_f2x2_f32", kLeastGain, 0, ProposeWinograd<WinogradKind::kF2x2>},
     {"winograd_f4x4_int16", kLeastGain, 0, ProposeWinograd<WinogradKind::kF4x4Int16>},
@@ -199,9 +210,11 @@ constexpr std::array<KernelCandidate, 39> kCandidates = {{
     {"winograd_line7_f32", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::kLine7>},
     {"winograd_line3_f32", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::kLine3>},
     {"winograd_5x5_f32", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::k5x5>},
+    {"winograd_2x2_f32", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::k2x2>},
     {"winograd_line7_int16", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::kLine7Int16>},
     {"winograd_line3_int16", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::kLine3Int16>},
     {"winograd_5x5_int16", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::k5x5Int16>},
+    {"winograd_2x2_int16", kLeastWindowGain, 0, ProposeWinograd<WinogradKind::k2x2Int16>},
     {"pointwise_float32", kLeastProductGain, 0, ProposePointwise<kF32>},
     {"pointwise_bfloat16", kLeastProductGain, 0, ProposePointwise<kBF16>},
     {"pointwise_int16", kLeastProductGain, 0, ProposePointwise<kI16>},
@@ -220,6 +233,7 @@ constexpr std::array<KernelCandidate, 39> kCandidates = {{
     {"cast_image_convolution_bfloat16", kLeastGain, 1, ProposeCastImage},
     {"pooled_image_convolution_float32", kLeastGain, 1, ProposePooledImage<kF32>},
     {"pooled_image_convolution_bfloat16", kLeastGain, 1, ProposePooledImage<kBF16>},
+    {"finished_deconvolution", kLeastFinishGain, 1, ProposeFinishedDeconvolution},
     {"scaled_pointwise_float32", kLeastGain, 1, ProposeScaledPointwise<kF32>},
     {"scaled_pointwise_bfloat16", kLeastGain, 1, ProposeScaledPointwise<kBF16>},
     {"scaled_pointwise_int16", kLeastProductGain, 1, ProposeScaledPointwise<kI16>},

@@ -21,6 +21,18 @@ double WindowFlops(const TensorType& tensor, const TensorType& weights) {
   return elements == 0 ? 0 : 2 * elements * NumElements(weights) / AxisSize(tensor, 1);
 }
 
+// Transformed weights are larger, and multiplied in a dtype of their own. Where caches do not hold them, between
+// weights of other layers, they come from memory: 512 channels at 7x7 in float32 took 2 to 3 times as long on Zen 4 and
+// Zen 5 as tables say for such traffic, and direct convolutions less than they say. A wrong choice loses more than a
+// missed one.
+void RefineWinograd(const kernels::Winograd& job, const TensorType& weights, StepCost* cost) {
+  constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
+  const std::size_t packed = kernels::PackedWinogradBytes(job);
+  cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
+  cost->bytes_read += packed > kFarBytes ? kFarFactor * packed : packed;
+  cost->dtype = DType::kFloat32;
+}
+
 // Each element of the output is a sum over the last axis of the first operand.
 double ProductFlops(const StepTypes& types) {
   const TensorType& first = types.inputs[0];
@@ -40,20 +52,10 @@ double ConvolutionSpec::Flops(const StepTypes& types) const {
   return WindowFlops(types.outputs[0], types.inputs[1]);
 }
 
-// Transformed weights are larger, and multiplied in a dtype of their own. Where caches do not hold them, between
-// weights of other layers, they come from memory: 512 channels at 7x7 in float32 took 2 to 3 times as long on Zen 4 and
-// Zen 5 as tables say for such traffic, and direct convolutions less than they say. A wrong choice loses more than a
-// missed one.
 void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
-  constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
   if (pointwise) cost->dtype = PeakOf(*pointwise);
   if (image) cost->dtype = *image;
-  if (!winograd) return;
-  const std::size_t packed = kernels::PackedWinogradBytes(WinogradJob(*this, types));
-  const TensorType& weights = types.inputs[1];
-  cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
-  cost->bytes_read += packed > kFarBytes ? kFarFactor * packed : packed;
-  cost->dtype = DType::kFloat32;
+  if (winograd) RefineWinograd(WinogradJob(*this, types), types.inputs[1], cost);
 }
 
 void WinogradWeightsSpec::Refine(const StepTypes& types, StepCost* cost) const {
@@ -61,10 +63,10 @@ void WinogradWeightsSpec::Refine(const StepTypes& types, StepCost* cost) const {
 }
 
 double DeconvolutionSpec::Flops(const StepTypes& types) const {
-  return winograd ? AsConvolution(*this).Flops(types) : WindowFlops(types.inputs[0], types.inputs[1]);
+  return winograd ? WinogradFlops(WinogradJob(*this, types)) : WindowFlops(types.inputs[0], types.inputs[1]);
 }
 void DeconvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
-  if (winograd) AsConvolution(*this).Refine(types, cost);
+  if (winograd) RefineWinograd(WinogradJob(*this, types), types.inputs[1], cost);
 }
 double WeightGradientSpec::Flops(const StepTypes& types) const {
   return WindowFlops(types.inputs[1], types.outputs[0]);

@@ -115,8 +115,9 @@ Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
            log2(job.out_width), log2(job.kernel_height * job.kernel_width), log2(job.stride)}};
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
-  if (spec.winograd) return LawOf(AsConvolution(spec), types);
-  return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
+  Law law = WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
+  if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
+  return law;
 }
 Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {
   Law law = ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));

@@ -14,11 +14,11 @@ struct WindowSize {
 };
 WindowSize SizeOfWindow(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
 
-bool HasWindowOf(WinogradKind kind, const StepTypes& types) {
-  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  if (source.rank() != 4 || weights.rank() < 4) return false;
-  WindowSize window = SizeOfWindow(weights);
-  if (HasAxesExchanged(weights)) std::swap(window.height, window.width);
+bool AreImages(const StepTypes& types) {
+  return types.inputs[0].shape.rank() == 4 && types.inputs[1].shape.rank() >= 4;
+}
+
+bool IsOf(WinogradKind kind, const WindowSize& window) {
   const kernels::WinogradShape shape = kernels::WinogradShapeOf(kind);
   return window.height == shape.window_height && window.width == shape.window_width;
 }
@@ -52,21 +52,48 @@ bool HasLargeGroups(const kernels::Winograd& job) {
   return job.groups == 1 || std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }
 
-template <class Spec>
-bool TakesEachPosition(const Spec& spec, const WindowSize& window) {
+bool IsForKind(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& types) {
   const std::int64_t spacing = spec.dilates[0] + 1;
-  return AreAll(spec.strides, 1) && IsWithin(spec.pads_begin, window, spacing) &&
-         IsWithin(spec.pads_end, window, spacing);
+  const WindowSize window = SizeOfWindow(types.inputs[1].shape);
+  WindowSize seen = window;
+  if (HasAxesExchanged(types.inputs[1].shape)) std::swap(seen.height, seen.width);
+  return IsOf(kind, seen) && AreAll(spec.strides, 1) && IsWithin(spec.pads_begin, window, spacing) &&
+         IsWithin(spec.pads_end, window, spacing) && HasAptGaps(spec, types, kind);
 }
 
-bool IsForWindowOf(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
-  const auto* convolution = std::get_if<ConvolutionSpec>(&spec);
-  const auto* mirrored = std::get_if<DeconvolutionSpec>(&spec);  // see AsConvolution
-  if ((convolution == nullptr && mirrored == nullptr) || !HasWindowOf(kind, types)) return false;
-  const WindowSize window = SizeOfWindow(types.inputs[1].shape);
-  if (convolution != nullptr) return TakesEachPosition(*convolution, window) && HasAptGaps(*convolution, types, kind);
-  return window.height == 3 && window.width == 3 && AreAll(mirrored->dilates, 0) &&
-         TakesEachPosition(*mirrored, window);
+// The window of each of its convolutions.
+WindowSize WindowOfPhases(const Shape& weights, std::int64_t stride) {
+  const WindowSize kernel = SizeOfWindow(weights);
+  return {(kernel.height + stride - 1) / stride, (kernel.width + stride - 1) / stride};
+}
+
+bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes& types) {
+  const std::int64_t stride = spec.strides[0];
+  const Shape& result = types.outputs[0].shape;
+  const WindowSize window = WindowOfPhases(types.inputs[1].shape, stride);
+  const auto sees_image = [&](std::int64_t pad, std::int64_t size) { return pad >= 0 && pad <= stride * (size - 1); };
+  return IsOf(kind, window) && window.height > 1 && window.width > 1 && AreAll(spec.strides, stride) &&
+         AreAll(spec.dilates, 0) && AreMultiples({result[2], result[3]}, stride) &&
+         sees_image(spec.pads_begin[0], window.height) && sees_image(spec.pads_begin[1], window.width) &&
+         (stride == 1 || !kernels::WinogradMultipliesBF16(kind));
+}
+
+bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
+  if (const auto* convolution = std::get_if<ConvolutionSpec>(&spec))
+    return AreImages(types) && IsForKind(kind, *convolution, types);
+  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
+  return deconvolution != nullptr && AreImages(types) && IsForKind(kind, *deconvolution, types);
+}
+
+// Without where it lies.
+kernels::Winograd ChannelsOf(WinogradKind kind, const Shape& source, const Shape& weights, const Shape& out) {
+  kernels::Winograd job;
+  job.kind = kind;
+  job.batch = source[0];
+  job.groups = weights.rank() == 5 ? weights[0] : 1;
+  job.in_channels = source[1] / job.groups;
+  job.out_channels = out[1] / job.groups;
+  return job;
 }
 
 }  // namespace
@@ -77,39 +104,33 @@ bool HasAxesExchanged(const Shape& weights) {
 }
 
 bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) {
-  return IsForWindowOf(kind, step.spec, types) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
+  return IsForKind(kind, step.spec, types) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
          types.inputs[0].shape.size() > 0 && HasLargeGroups(WinogradJob(step, types)) && FinishOf(step, types);
 }
 
-ConvolutionSpec AsConvolution(const DeconvolutionSpec& spec) {
-  ConvolutionSpec window{spec.strides, spec.dilates, spec.pads_begin, spec.pads_end};
-  for (std::int64_t& pad : window.pads_begin) pad = 2 - pad;
-  for (std::int64_t& pad : window.pads_end) pad = 2 - pad;
-  window.winograd = spec.winograd;
-  return window;
-}
-
 std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
-  const auto* window = std::get_if<ConvolutionSpec>(&step.spec);
-  if (window != nullptr && window->winograd) return WinogradWeightsSpec{*window->winograd, false};
-  const auto* mirrored = std::get_if<DeconvolutionSpec>(&step.spec);
-  if (mirrored != nullptr && mirrored->winograd) return WinogradWeightsSpec{*mirrored->winograd, true};
-  return std::nullopt;
+  const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec);
+  if (convolution != nullptr && convolution->winograd) return WinogradWeightsSpec{*convolution->winograd};
+  const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
+  if (spec == nullptr || !spec->winograd) return std::nullopt;
+  return WinogradWeightsSpec{*spec->winograd, spec->strides[0], spec->pads_begin[0], spec->pads_begin[1]};
 }
 
 kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
   const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec);
-  if (deconvolution == nullptr) return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
-  kernels::Winograd job = WinogradJob(AsConvolution(*deconvolution), types);
-  job.mirrored = true;
-  return job;
+  if (deconvolution != nullptr) return WinogradJob(*deconvolution, types);
+  return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
 }
 
 // Weights (O, I, height, width) or (G, O/G, I/G, height, width).
 kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
   kernels::Winograd job;
   job.kind = spec.kind;
-  job.mirrored = spec.mirrored;
+  job.stride = spec.stride;
+  job.pad_top = spec.pad_top;
+  job.pad_left = spec.pad_left;
+  job.kernel_height = SizeOfWindow(weights).height;
+  job.kernel_width = SizeOfWindow(weights).width;
   const int first = weights.rank() - 4;
   job.groups = first == 1 ? weights[0] : 1;
   job.out_channels = weights[first];
@@ -119,13 +140,9 @@ kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weig
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
-  kernels::Winograd job;
-  job.kind = spec.winograd.value_or(WinogradKind::kF4x4);
+  kernels::Winograd job = ChannelsOf(spec.winograd.value_or(WinogradKind::kF4x4), source, weights, out);
   job.spacing = spec.dilates[0] + 1;
-  job.batch = source[0] * job.spacing * job.spacing;
-  job.groups = weights.rank() == 5 ? weights[0] : 1;
-  job.in_channels = source[1] / job.groups;
-  job.out_channels = out[1] / job.groups;
+  job.batch *= job.spacing * job.spacing;
   job.in_height = source[2] / job.spacing;
   job.in_width = source[3] / job.spacing;
   job.out_height = out[2] / job.spacing;
@@ -140,6 +157,21 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   return job;
 }
 
+kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
+  kernels::Winograd job = ChannelsOf(spec.winograd.value_or(WinogradKind::kF4x4), source, weights, out);
+  job.stride = spec.strides[0];
+  job.kernel_height = SizeOfWindow(weights).height;
+  job.kernel_width = SizeOfWindow(weights).width;
+  job.in_height = source[2];
+  job.in_width = source[3];
+  job.out_height = out[2] / job.stride;
+  job.out_width = out[3] / job.stride;
+  job.pad_top = spec.pads_begin[0];
+  job.pad_left = spec.pads_begin[1];
+  return job;
+}
+
 // Kernels reach nine tenths of the arithmetic peak of float32, twice as much with int16. What one number of a
 // transformed tile takes was measured on Zen 5 for float32, on Zen 4 for int16.
 double WinogradFlops(const kernels::Winograd& job) {
@@ -147,7 +179,8 @@ double WinogradFlops(const kernels::Winograd& job) {
   const double of_peak = is_int16 ? 1.8 : 0.9;
   const double transform = is_int16 ? 44 : job.kind == WinogradKind::kF4x4 ? 38 : 32;
   const auto ceil = [](std::int64_t size, std::int64_t tile) { return static_cast<double>((size + tile - 1) / tile); };
-  const double tiles = static_cast<double>(job.batch * job.groups) *
+  const std::int64_t phases = std::max<std::int64_t>(job.stride * job.stride, 1);
+  const double tiles = static_cast<double>(phases * job.batch * job.groups) *
                        ceil(job.out_height, kernels::WinogradShapeOf(job.kind).tile_height) *
                        ceil(job.out_width, kernels::WinogradShapeOf(job.kind).tile_width);
   const double numbers = tiles * static_cast<double>(kernels::WinogradShapeOf(job.kind).products());

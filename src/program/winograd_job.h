@@ -1,5 +1,4 @@
-// Convolutions, and deconvolutions with stride 1, that our own kernel computes by Winograd's algorithm, as it sees
-// them.
+// Convolutions and deconvolutions that our own kernel computes by Winograd's algorithm, as it sees them.
 #pragma once
 
 #include "kernels/winograd.h"
@@ -9,7 +8,7 @@
 namespace amp {
 
 // Whether the kernel can compute the step: the kind's window, stride 1, gaps that divide the image evenly, dtypes and
-// post-ops that it knows.
+// post-ops that it knows. Deconvolutions may have strides that divide their results evenly.
 bool IsForWinograd(const Step& step, const StepTypes& types, kernels::WinogradKind kind);
 
 // Whether the kernel sees the image with its axes exchanged: windows that are columns are lines to it.
@@ -17,12 +16,10 @@ bool HasAxesExchanged(const Shape& weights);
 
 // Sizes, without strides of memory; of the kind that the spec names, else F(4x4).
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types);
+kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& types);
 kernels::Winograd WinogradJob(const Step& step, const StepTypes& types);
 // As the packed weights of the second input's shape are.
 kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights);
-
-// Of a deconvolution with stride 1 and a kernel 3x3: the convolution that it is with its window mirrored.
-ConvolutionSpec AsConvolution(const DeconvolutionSpec& spec);
 
 // What transforms the weights of a step that names a kind.
 std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step);

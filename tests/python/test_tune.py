@@ -126,16 +126,17 @@ def test_the_command_line_tunes(machine, tmp_path, capsys):
 def test_calibration_measures_each_kernel():
     """That this CPU has: steps of a named kernel follow laws of their own."""
     model = _calibration_models.Branches(1)
-    for kernel in ((3, 3), (1, 7), (3, 1), (5, 5)):
+    for kernel in ((3, 3), (1, 7), (3, 1), (5, 5), (2, 2)):
         weight, pad = model.param(32, 32, *kernel), tuple(size // 2 for size in kernel)
         data = model.input(1, 32, 14, 14)
         model.read(amp.sym.Convolution(data, weight, kernel=kernel, pad=pad, num_filter=32, no_bias=True))
     model.read(_calibration_models._scaled_product(model))
+    model.read(_calibration_models._deconvolution(model))
     names = [name for name in _core.kernel_names() if name.startswith(("winograd", "scaled"))]
     names = [name for name in names if "bf" not in name and "int16" not in name]
     steps = _calibration.steps_of(model, None, [*names, "winograd_f4x4_int16"])
     kernels_of = {step["group"].split(" ")[0]: step["choice"] for step in steps}
-    assert {"convolution_kxk", "convolution_1x1"} <= set(kernels_of)
+    assert {"convolution_kxk", "convolution_1x1", "deconvolution_kxk"} <= set(kernels_of)
     assert {law: kernel for law, kernel in kernels_of.items() if kernel} == {f"convolution_{n}": n for n in names}
 
 

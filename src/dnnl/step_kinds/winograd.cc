@@ -1,7 +1,10 @@
 #include "dnnl/step_kinds/winograd.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "dnnl/step_kind.h"
 #include "dnnl/step_kinds/pointwise.h"
@@ -57,16 +60,19 @@ struct WinogradImages {
   const Winograd& job;
   bool exchanged;  // see HasAxesExchanged
 
-  std::optional<WinogradImage> Of(const Desc& desc, std::int64_t channels) const {
+  // Of rows and columns `every` so many.
+  std::optional<WinogradImage> Of(const Desc& desc, std::int64_t channels, std::int64_t every) const {
     std::optional<WinogradImage> image = ImageAsItLies(desc, job, channels);
     if (!image) return std::nullopt;
     if (exchanged) std::swap(image->row, image->pixel);
-    image->row *= job.spacing;
-    image->pixel *= job.spacing;
+    image->row *= every;
+    image->pixel *= every;
     return image;
   }
-  std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels); }
-  std::optional<WinogradImage> Result(const Desc& desc) const { return Of(desc, job.out_channels); }
+  std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels, job.spacing); }
+  std::optional<WinogradImage> Result(const Desc& desc) const {
+    return Of(desc, job.out_channels, std::max(job.spacing, job.stride));
+  }
 };
 
 // ---- weights ----
@@ -104,8 +110,8 @@ ValueId PackedWinograd(LayoutBuilder* builder, const Step& step) {
   const WinogradWeightsSpec spec = *WinogradWeightsOf(step);
   const ValueId weights = step.inputs[1];
   const std::size_t bytes = kernels::PackedWinogradBytes(WinogradJob(spec, builder->TypeOf(weights).shape));
-  const std::string name =
-      builder->NameOf(weights) + ":" + kernels::WinogradName(spec.kind) + (spec.mirrored ? "_mirrored" : "");
+  std::string name = builder->NameOf(weights) + ":" + kernels::WinogradName(spec.kind);
+  if (spec.stride > 0) name += fmt::format("_stride{}_pad{}_{}", spec.stride, spec.pad_top, spec.pad_left);
   return builder->Derived(weights, spec, name, PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(bytes)}}),
                           step.node);
 }
@@ -141,10 +147,15 @@ class WinogradKernel : public OwnKernel {
   ConvolutionFinish finish_;
 };
 
-// Where source and result of the library's primitive would lie; channels last where it has none.
-std::pair<Desc, Desc> LayoutsOfLibrary(const Step& step, const StepTypes& types) {
+// Where source and result of the library's primitive would lie; channels last where it has none, and for a
+// deconvolution where the kernel does not know that: the library does not add its bias.
+std::pair<Desc, Desc> LayoutsOfLibrary(const Step& step, const StepTypes& types, const WinogradImages& images) {
   const auto prepared = Prepare(step, types.inputs, types.outputs[0], {});
-  if (prepared && !prepared->is_reference()) return {prepared->inputs[0], prepared->outputs[0]};
+  if (prepared && !prepared->is_reference()) {
+    const Desc &source = prepared->inputs[0], &result = prepared->outputs[0];
+    const bool is_known = images.Source(source) && images.Result(result);
+    if (is_known || std::holds_alternative<ConvolutionSpec>(step.spec)) return {source, result};
+  }
   return {ChannelsLast(types.inputs[0]), ChannelsLast(types.outputs[0])};
 }
 
@@ -155,8 +166,8 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const StepTypes types = TypesOf(*builder, given);
   const Winograd job = WinogradJob(given, types);
   const auto finish = FinishOf(given, types);
-  const auto [source, result] = LayoutsOfLibrary(given, types);
   const WinogradImages images{job, HasAxesExchanged(types.inputs[1].shape)};
+  const auto [source, result] = LayoutsOfLibrary(given, types, images);
   if (!finish || !images.Source(source) || !images.Result(result)) return false;
   Step step = given;
   if (!images.Source(builder->LayoutOf(step.inputs[0]))) {

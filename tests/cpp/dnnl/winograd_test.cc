@@ -16,7 +16,7 @@ class WinogradPlans : public OwnKernelPlans {
   WinogradPlans()
       : OwnKernelPlans([](nlohmann::ordered_json& file) {
           file["bytes_per_second"] = {{1 << 30, 1e15}};
-          for (const char* kind : {"line7_f32", "line3_f32", "5x5_f32"}) {
+          for (const char* kind : {"line7_f32", "line3_f32", "5x5_f32", "2x2_f32"}) {
             file["steps"][fmt::format("convolution_winograd_{} float32", kind)] = {{0, 0, 0, 0, 0, 0, 0, -1}};
           }
         }) {}
@@ -142,6 +142,52 @@ TEST_F(WinogradPlans, GapsAreTheSame) {
   ExpectSame(m, 4);
   m.symbol = filtered("uneven", m.symbol, 64, "(3, 3)", "(3, 3)", "(3, 3)");
   ExpectSame(m, 4);
+}
+
+Symbol Deconvolved(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                   std::map<std::string, std::string> attrs) {
+  const std::int64_t kernel = std::stoll(attrs.at("kernel"));
+  for (const char* attr : {"kernel", "stride", "pad", "adj"}) {
+    if (attrs.contains(attr)) attrs[attr] = "(" + attrs[attr] + ", " + attrs[attr] + ")";
+  }
+  const std::int64_t groups = attrs.contains("num_group") ? std::stoll(attrs.at("num_group")) : 1;
+  m->params.args[name + "_weight"] = Random({in, out / groups, kernel, kernel}, 3, 0.1f);
+  if (attrs.contains("no_bias")) m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
+  attrs["num_filter"] = std::to_string(out);
+  return Op("Deconvolution", name, {x}, attrs);
+}
+
+// A decoder: with biases, without, in groups, with an image that is added, and with kernels that strides do not divide.
+TestModel Decoder() {
+  TestModel m;
+  m.types["x"] = F32({2, 48, 5, 7});
+  const std::map<std::string, std::string> twice{{"kernel", "4"}, {"stride", "2"}, {"pad", "1"}, {"no_bias", "False"}};
+  Symbol x = Relu("relu0", Deconvolved(&m, "up0", Var("x"), 48, 80, twice));
+  x = Deconvolved(&m, "up1", x, 80, 64, {{"kernel", "5"}, {"stride", "2"}, {"pad", "2"}, {"adj", "1"}});
+  const Symbol skip = Filtered(&m, "skip", x, 64, 64);
+  x = Deconvolved(&m, "up2", x, 64, 64, {{"kernel", "3"}, {"pad", "1"}, {"no_bias", "False"}});
+  x = Relu("relu2", Op("elemwise_add", "add", {x, skip}));
+  m.symbol = Deconvolved(&m, "up3", x, 64, 144, {{"kernel", "6"}, {"stride", "3"}, {"pad", "2"}, {"adj", "1"}});
+  return m;
+}
+
+TEST_F(WinogradPlans, DeconvolutionsAreTheSame) {
+  TestModel m = Decoder();
+  ExpectSame(m, 5);
+  m.symbol =
+      Deconvolved(&m, "up4", m.symbol, 144, 128, {{"kernel", "4"}, {"stride", "2"}, {"pad", "1"}, {"num_group", "2"}});
+  ExpectSame(m, 6);
+  m.symbol = Deconvolved(&m, "uneven", m.symbol, 128, 32, {{"kernel", "4"}, {"stride", "2"}});
+  ExpectSame(m, 7);
+  m.symbol = Deconvolved(&m, "odd", m.symbol, 32, 32, {{"kernel", "5"}, {"stride", "2"}});
+  ExpectSame(m, 7);
+}
+
+TEST_F(WinogradPlans, DeconvolutionsInBFloat16) {
+  const TestModel m = Decoder();
+  BindOptions options = Options();
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
+  EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
 }
 
 TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }

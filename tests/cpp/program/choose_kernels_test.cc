@@ -90,15 +90,71 @@ TEST(ChooseKernels, WeightsThatAreNoConstants) {
   }
 }
 
-// The gradient of a convolution's source is the convolution with its window mirrored.
-TEST(ChooseKernels, DeconvolutionsWithStrideOne) {
-  for (const std::int64_t stride : {1, 2}) {
-    Program program = OneConvolution(kF32, 56);
-    program.steps[0].spec = DeconvolutionSpec{{stride, stride}, {0, 0}, {1, 1}, {1, 1}};
-    const auto machine = MachineOfSpeeds(2e9);
-    ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
-    EXPECT_EQ(std::get<DeconvolutionSpec>(program.steps[0].spec).winograd.has_value(), stride == 1);
-  }
+// A deconvolution of constant weights, 128 to 128 channels, whose result is `strides` times as large, and `more`.
+Program OneDeconvolution(const IntTuple& strides, std::int64_t kernel, std::int64_t pad, std::int64_t more = 0,
+                         DType dtype = kF32) {
+  constexpr std::int64_t kSize = 28;
+  Program program = OneConvolution(dtype, kSize);
+  const IntTuple begin{pad, pad}, end{kernel - strides[0] - pad - more, kernel - strides[1] - pad - more};
+  program.steps[0].spec = DeconvolutionSpec{strides, {0, 0}, begin, end};
+  program.values[1].type.shape = {128, 128, kernel, kernel};
+  program.values[2].type.shape = {1, 128, kSize * strides[0] + more, kSize * strides[1] + more};
+  return program;
+}
+
+std::optional<WinogradKind> ChosenDeconvolution(Program program, const MachineTable& machine) {
+  ChooseKernels(PredictedKernels(), {&machine, true}, &program);
+  return std::get<DeconvolutionSpec>(program.steps[0].spec).winograd;
+}
+
+// Each is so many convolutions: of windows of 3x3 here.
+TEST(ChooseKernels, Deconvolutions) {
+  const auto machine = MachineOfSpeeds(2e9);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({1, 1}, 3, 1), *machine), WinogradKind::kF4x4);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 2), *machine), WinogradKind::kF4x4);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 5, 1), *machine), WinogradKind::kF4x4);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({3, 3}, 8, 2), *machine), WinogradKind::kF4x4);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 1, 1), *machine), std::nullopt);  // of unlike sizes
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 1}, 6, 2), *machine), std::nullopt);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 5), *machine), std::nullopt);  // more than a window
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 2, 0), *machine), std::nullopt);
+  Program dilated = OneDeconvolution({2, 2}, 6, 2);
+  std::get<DeconvolutionSpec>(dilated.steps[0].spec).dilates = {1, 1};
+  EXPECT_EQ(ChosenDeconvolution(dilated, *machine), std::nullopt);
+}
+
+TEST(ChooseKernels, DeconvolutionsOfWindowsOf2x2WhereTheyAreMeasured) {
+  nlohmann::ordered_json file = testing::MachineFile();
+  file["bytes_per_second"] = {{1 << 30, 1e15}};
+  const auto chosen = [&] {
+    return ChosenDeconvolution(OneDeconvolution({2, 2}, 4, 1), *MachineTable::Parse(file.dump(), "test"));
+  };
+  EXPECT_EQ(chosen(), std::nullopt);
+  file["steps"]["convolution_winograd_2x2_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), WinogradKind::k2x2);
+}
+
+// The same, whose sums are float32, and a step that adds a bias.
+Program BiasedDeconvolution(std::int64_t kernel, std::int64_t pad, DType dtype = kF32) {
+  Program program = OneDeconvolution({2, 2}, kernel, pad, 0, dtype);
+  const Shape shape = program.values[2].type.shape;
+  const ValueId bias = program.AddValue({kF32, {1, 128, 1, 1}}, "bias", ValueSource::kConstant);
+  const ValueId result = program.AddValue({dtype, shape}, "result", ValueSource::kComputed);
+  program.values[2].type.dtype = kF32;
+  program.steps.push_back({BinarySpec{BinaryKind::kAdd}, {2, bias}, {result}, 1, ""});
+  program.outputs = {result};
+  return program;
+}
+
+// The library adds no bias; our kernel does, with what follows.
+TEST(ChooseKernels, DeconvolutionsFinish) {
+  const auto machine = MachineOfSpeeds(2e9);
+  Program program = BiasedDeconvolution(6, 2), library = BiasedDeconvolution(6, 5);
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ASSERT_EQ(program.steps.size(), 1u);
+  EXPECT_EQ(program.steps[0].inputs, (std::vector<ValueId>{0, 1, 3}));
+  ChooseKernels(PredictedKernels(), {machine.get(), true}, &library);
+  EXPECT_EQ(library.steps.size(), 2u);
 }
 
 // A scale and a shift, and a 1x1 convolution of what they give.
@@ -385,11 +441,13 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
     for (const DType dtype : {kF32, kBF16}) {
       for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), WithWindow(dtype, 1, 7),
                               WithWindow(dtype, 3, 1), WithWindow(dtype, 5, 5), ScaledPointwise(dtype, 256, 256),
-                              OneDense(dtype), OfImage(dtype)}) {
+                              OneDense(dtype), OfImage(dtype), OneDeconvolution({2, 2}, 4, 1, 0, dtype)}) {
         Force(candidate.name, &program);
         count += KernelOf(program.steps.back()) == candidate.name;
       }
-      std::vector<Program> with_more = {InvertedResidualProgram(dtype), OfPooledImage(dtype)};
+      std::vector<Program> with_more = {InvertedResidualProgram(dtype), OfPooledImage(dtype),
+                                        BiasedDeconvolution(4, 1, dtype)};
+      std::get<DeconvolutionSpec>(with_more[2].steps[0].spec).winograd = WinogradKind::k2x2;
       if (dtype == kBF16) with_more.push_back(OfCastImage());
       for (Program& program : with_more) {
         if (candidate.takes == 0) continue;
