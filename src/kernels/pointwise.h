@@ -153,7 +153,7 @@ constexpr std::int64_t PointwiseFactorAt(std::int64_t channel) {
 
 // Elements of a column of packed weights: [depth / unit][channel % 32][depth % unit], for bfloat16 with zeros behind
 // the last channel, and for int16 behind these the scales in float32: [chunk][channel % 32].
-constexpr std::int64_t PointwiseColumnElements(const Pointwise& job) {
+[[gnu::always_inline]] constexpr std::int64_t PointwiseColumnElements(const Pointwise& job) {
   if (job.multiplies == Multiplies::kFloat32) return job.in_channels * kPointwiseColumns;
   if (job.multiplies_bf16()) {
     return (job.in_channels + kPointwiseTileDepth - 1) / kPointwiseTileDepth * kPointwiseTileDepth * kPointwiseColumns;
