@@ -37,9 +37,11 @@ void FindFactors(const Winograd& job, const float* weights, float* factors) {
   const auto count = static_cast<std::size_t>(job.in_channels);
   const std::int64_t window = WindowElements(job);
   std::vector<double> squares(count);
+  const std::int64_t of_slice = job.in_channels / job.slices;
   for (std::int64_t i = 0; i < job.out_channels * job.in_channels * window; ++i) {
     const auto weight = static_cast<double>(weights[i]);
-    squares[static_cast<std::size_t>(i / window % job.in_channels)] += weight * weight;
+    const std::int64_t slice = i / window % job.slices, channel = i / window / job.slices % of_slice;
+    squares[static_cast<std::size_t>(slice * of_slice + channel)] += weight * weight;
   }
   std::fill_n(factors, WinogradFactors(job.kind, job.in_channels), 1.0f);
   FindInt16Factors(squares.data(), job.in_channels, factors);

@@ -45,7 +45,8 @@ const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
 struct WinogradImage {
   bool is_bf16 = false;  // else float32
   std::int64_t batch = 0, group = 0, block = 0, row = 0, pixel = 0;
-  std::int64_t half = 8;  // another number only where WinogradKnowsBlocksOf8
+  std::int64_t half = 8;   // another number only where WinogradKnowsBlocksOf8
+  std::int64_t slice = 0;  // of a volume, from one to the next
 };
 
 // y = min(max(x, low), high), x = convolution + bias + sum, in float32, rounded once to y's type. Where it `bends`,
@@ -66,6 +67,10 @@ struct Winograd {
   // to the next. Pads are what is cut off the deconvolution's result.
   std::int64_t stride = 0;
   std::int64_t kernel_height = 0, kernel_width = 0;  // of a deconvolution
+  // In three dimensions a window is `slices` windows. Images are slices of the result, `out_depth` of each volume,
+  // which `batch` counts. Input channels are those of the slices that the window sees, one slice after the other: so
+  // many of each, a multiple of kWinogradBlock. Slices in front of the source and behind it are zeros.
+  std::int64_t slices = 1, in_depth = 1, out_depth = 1, pad_front = 0;
   WinogradImage source, sum, destination;
   float low = 0, high = 0;  // -inf and inf: no bounds
   bool bends = false;
@@ -76,11 +81,11 @@ struct Winograd {
 // Functions here that code for instruction sets calls are always inlined: a copy that the linker kept would be of one
 // of these sets.
 
-// Where image n begins.
+// Where image n begins; of a volume, its first slice.
 [[gnu::always_inline]] constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image,
                                                               std::int64_t n) {
   const std::int64_t spacing = job.spacing;
-  if (spacing == 1) return n * image.batch;
+  if (spacing == 1) return n / job.out_depth * image.batch;
   return n / spacing / spacing * image.batch + n / spacing % spacing * (image.row / spacing) +
          n % spacing * (image.pixel / spacing);
 }
@@ -102,7 +107,8 @@ constexpr bool WinogradKnowsBlocks(WinogradKind kind) { return kind != WinogradK
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
 // Of job, these use the kind, the groups and channels, and what it says of a deconvolution. `weights`: (groups *
-// out_channels, in_channels, height, width of the window), float32. They are transformed in float64 and rounded once.
+// out_channels, in_channels, [slices,] height, width of the window), float32, where in_channels counts those of one
+// slice. They are transformed in float64 and rounded once.
 // Splits the work among the threads of the scope (ParallelFor).
 std::size_t PackedWinogradBytes(const Winograd& job);
 void PackWinogradWeights(const Winograd& job, const float* weights, void* packed);

@@ -143,9 +143,9 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
     for (Int r = begin; r < end; ++r) __builtin_prefetch(first + r * row_bytes);
   }
 
-  // The columns of `run` tiles beginning at `place`, channels from `source` on.
+  // The columns of `run` tiles beginning at `place`, channels from `source` on, of an image so wide.
   template <bool kIsBF16>
-  static void TransformColumns(const Winograd& job, const char* source, const Place& place, Int run,
+  static void TransformColumns(const Winograd& job, const char* source, Int width, const Place& place, Int run,
                                const Channels& channels, Columns* columns) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     const Int y = place.y - job.pad_top, x = place.x - job.pad_left;
@@ -153,7 +153,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
     const char* corner = source + (y * job.source.row + x * job.source.pixel) * kElement;
     for (Int c = 0; c < ColumnsOf(run); ++c) {
       V(&to)[kInY] = columns->value[c];
-      if (x + c < 0 || x + c >= job.in_width) {
+      if (x + c < 0 || x + c >= width) {
         for (int r = 0; r < kInY; ++r) to[r] = Ops::All(0);
       } else {
         const char* first = corner + c * job.source.pixel * kElement;
@@ -176,6 +176,19 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
     }
   }
 
+  // A block of channels, as it lies in its slice of a volume.
+  struct Block {
+    Int offset;  // from the volume, in elements
+    Int count;   // channels of the slice from here on
+    Int width;   // 0 where the slice lies outside
+  };
+  static Block BlockAt(const Winograd& job, const Place& place, Int c) {
+    const Int of_slice = job.in_channels / job.slices, channel = c % of_slice;
+    const Int slice = place.n % job.out_depth - job.pad_front + c / of_slice;
+    const bool is_inside = slice >= 0 && slice < job.in_depth;
+    return {slice * job.source.slice + OffsetIn(job.source, channel), of_slice - channel, is_inside ? job.in_width : 0};
+  }
+
   // A block of channels, from `c` on.
   template <bool kIsBF16, class T>
   static void TransformBlock(const Winograd& job, const char* image, const float* factors, const Place& place, Int run,
@@ -183,9 +196,10 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     Columns columns;
     for (Int lane = 0; lane < kBlock; lane += kLanes) {
-      const char* first = image + OffsetIn(job.source, c + lane) * kElement;
+      const Block block = BlockAt(job, place, c + lane);
       const V factor = Ops::kScales ? Ops::template Load<false>(factors + c + lane, kLanes) : Ops::All(1);
-      TransformColumns<kIsBF16>(job, first, place, run, {job.in_channels - c - lane, factor}, &columns);
+      TransformColumns<kIsBF16>(job, image + block.offset * kElement, block.width, place, run, {block.count, factor},
+                                &columns);
       TransformRows(columns, run, stride, tiles + lane);
     }
   }
@@ -225,7 +239,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
   static void TransformRun(const Winograd& job, const WinogradPart& part, const Place& place, Int run,
                            const Tiles& tiles) {
     const float* factors = part.factors;
-    const std::int64_t first = WinogradImageAt(job, job.source, place.n);
+    const Int first = WinogradImageAt(job, job.source, place.n);
     const char* image = static_cast<const char*>(part.data.source) + first * (kIsBF16 ? 2 : 4);
     if constexpr (Ops::kScales) {
       for (Int chunk = 0; chunk < Chunks(job); ++chunk)
@@ -389,7 +403,8 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
   }
 
   static Int OffsetOf(const Winograd& job, const WinogradImage& image, const Place& place, Int channel) {
-    const Int first = WinogradImageAt(job, image, place.n) + OffsetIn(image, channel);
+    const Int slice = WinogradImageAt(job, image, place.n) + place.n % job.out_depth * image.slice;
+    const Int first = slice + OffsetIn(image, channel);
     return (first + place.y * image.row + place.x * image.pixel) * (image.is_bf16 ? 2 : 4);
   }
 

@@ -29,10 +29,12 @@ struct WinogradWeightsCode {
   };
   static void Take(const Winograd& job, const WinogradPiece& piece, Int in, Windows* windows) {
     const Int columns = in < job.in_channels ? Min(kColumns, job.out_channels - piece.first) : 0;
+    const Int of_slice = job.in_channels / job.slices;
     const double inverse = Ops::kScales && columns > 0 ? 1 / static_cast<double>(piece.factors[in]) : 1;
     for (Int column = 0; column < columns; ++column) {
       const Int numbers = piece.rows.size * piece.columns.size;
-      const float* window = piece.weights + ((piece.first + column) * job.in_channels + in) * numbers;
+      const Int channel = (piece.first + column) * of_slice + in % of_slice;
+      const float* window = piece.weights + (channel * job.slices + in / of_slice) * numbers;
       for (int k = 0; k < kWindow; ++k) {
         const Int row = piece.rows.At(k / kWindowX), at = piece.columns.At(k % kWindowX);
         const float number = row < 0 || at < 0 ? 0 : window[row * piece.columns.size + at];

@@ -103,7 +103,13 @@ Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   }
   if (spec.image)
     law.name = fmt::format("convolution_{}image_{}", spec.pool ? "pooled_" : "", amp::NameOf(*spec.image));
-  if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
+  if (spec.winograd) {
+    // To the kernel slices of volumes are images with so many more channels.
+    const kernels::Winograd job = WinogradJob(spec, types);
+    law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
+    law.point[0] += Log2(static_cast<double>(job.slices));
+    law.point[5] -= Log2(static_cast<double>(job.slices));
+  }
   return law;
 }
 Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {

@@ -14,9 +14,8 @@ struct WindowSize {
 };
 WindowSize SizeOfWindow(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
 
-bool AreImages(const StepTypes& types) {
-  return types.inputs[0].shape.rank() == 4 && types.inputs[1].shape.rank() >= 4;
-}
+bool AreImages(const StepTypes& types) { return types.inputs[0].shape.rank() == 4; }
+bool AreVolumes(const StepTypes& types) { return types.inputs[0].shape.rank() == 5; }
 
 bool IsOf(WinogradKind kind, const WindowSize& window) {
   const kernels::WinogradShape shape = kernels::WinogradShapeOf(kind);
@@ -61,6 +60,21 @@ bool IsForKind(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& 
          IsWithin(spec.pads_end, window, spacing) && HasAptGaps(spec, types, kind);
 }
 
+// Without its first axis.
+IntTuple OfSlices(const IntTuple& values) { return {values.begin() + 1, values.end()}; }
+
+// In three dimensions: the channels of a slice fill blocks.
+bool IsForVolumes(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& types) {
+  const Shape& weights = types.inputs[1].shape;
+  const std::int64_t slices = weights[weights.rank() - 3];
+  const auto sees_volume = [&](std::int64_t pad) { return pad >= 0 && pad < slices; };
+  ConvolutionSpec of_slices{OfSlices(spec.strides), OfSlices(spec.dilates), OfSlices(spec.pads_begin),
+                            OfSlices(spec.pads_end)};
+  return spec.strides[0] == 1 && AreAll(spec.dilates, 0) && sees_volume(spec.pads_begin[0]) &&
+         sees_volume(spec.pads_end[0]) && weights[weights.rank() - 4] % kernels::kWinogradBlock == 0 &&
+         !kernels::WinogradMultipliesBF16(kind) && IsForKind(kind, of_slices, types);
+}
+
 // The window of each of its convolutions.
 WindowSize WindowOfPhases(const Shape& weights, std::int64_t stride) {
   const WindowSize kernel = SizeOfWindow(weights);
@@ -80,7 +94,8 @@ bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes
 
 bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
   if (const auto* convolution = std::get_if<ConvolutionSpec>(&spec))
-    return AreImages(types) && IsForKind(kind, *convolution, types);
+    return (AreImages(types) && IsForKind(kind, *convolution, types)) ||
+           (AreVolumes(types) && IsForVolumes(kind, *convolution, types));
   const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
   return deconvolution != nullptr && AreImages(types) && IsForKind(kind, *deconvolution, types);
 }
@@ -90,7 +105,7 @@ kernels::Winograd ChannelsOf(WinogradKind kind, const Shape& source, const Shape
   kernels::Winograd job;
   job.kind = kind;
   job.batch = source[0];
-  job.groups = weights.rank() == 5 ? weights[0] : 1;
+  job.groups = weights.rank() > source.rank() ? weights[0] : 1;
   job.in_channels = source[1] / job.groups;
   job.out_channels = out[1] / job.groups;
   return job;
@@ -110,7 +125,11 @@ bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) 
 
 std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
   const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec);
-  if (convolution != nullptr && convolution->winograd) return WinogradWeightsSpec{*convolution->winograd};
+  if (convolution != nullptr && convolution->winograd) {
+    WinogradWeightsSpec weights{*convolution->winograd};
+    weights.of_volumes = convolution->strides.size() == 3;
+    return weights;
+  }
   const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
   if (spec == nullptr || !spec->winograd) return std::nullopt;
   return WinogradWeightsSpec{*spec->winograd, spec->strides[0], spec->pads_begin[0], spec->pads_begin[1]};
@@ -122,7 +141,7 @@ kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
   return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
 }
 
-// Weights (O, I, height, width) or (G, O/G, I/G, height, width).
+// Weights (O, I, [depth,] height, width) or (G, O/G, I/G, [depth,] height, width).
 kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
   kernels::Winograd job;
   job.kind = spec.kind;
@@ -131,10 +150,11 @@ kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weig
   job.pad_left = spec.pad_left;
   job.kernel_height = SizeOfWindow(weights).height;
   job.kernel_width = SizeOfWindow(weights).width;
-  const int first = weights.rank() - 4;
+  const int first = weights.rank() - (spec.of_volumes ? 5 : 4);
   job.groups = first == 1 ? weights[0] : 1;
+  job.slices = spec.of_volumes ? weights[first + 2] : 1;
   job.out_channels = weights[first];
-  job.in_channels = weights[first + 1];
+  job.in_channels = weights[first + 1] * job.slices;
   return job;
 }
 
@@ -142,13 +162,21 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
   kernels::Winograd job = ChannelsOf(spec.winograd.value_or(WinogradKind::kF4x4), source, weights, out);
   job.spacing = spec.dilates[0] + 1;
-  job.batch *= job.spacing * job.spacing;
-  job.in_height = source[2] / job.spacing;
-  job.in_width = source[3] / job.spacing;
-  job.out_height = out[2] / job.spacing;
-  job.out_width = out[3] / job.spacing;
-  job.pad_top = spec.pads_begin[0] / job.spacing;
-  job.pad_left = spec.pads_begin[1] / job.spacing;
+  const int rows = source.rank() - 2;
+  job.in_height = source[rows] / job.spacing;
+  job.in_width = source[rows + 1] / job.spacing;
+  job.out_height = out[rows] / job.spacing;
+  job.out_width = out[rows + 1] / job.spacing;
+  job.pad_top = spec.pads_begin[spec.pads_begin.size() - 2] / job.spacing;
+  job.pad_left = spec.pads_begin.back() / job.spacing;
+  if (AreVolumes(types)) {
+    job.slices = weights[weights.rank() - 3];
+    job.in_channels *= job.slices;
+    job.in_depth = source[2];
+    job.out_depth = out[2];
+    job.pad_front = spec.pads_begin[0];
+  }
+  job.batch *= job.spacing * job.spacing * job.out_depth;
   if (HasAxesExchanged(weights)) {
     std::swap(job.in_height, job.in_width);
     std::swap(job.out_height, job.out_width);

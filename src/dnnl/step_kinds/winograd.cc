@@ -30,13 +30,15 @@ std::int64_t ChannelBlockOf(const Desc& desc) {
 // Channels last, or in blocks of 16 or 8 where the kernel knows them; nothing for other layouts. `channels`: of one
 // group. With its axes as they lie.
 std::optional<WinogradImage> ImageAsItLies(const Desc& desc, const Winograd& job, std::int64_t channels) {
-  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || desc.get_ndims() != 4) return std::nullopt;
+  const int ndims = desc.get_ndims();
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || ndims < 4 || ndims > 5) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   WinogradImage image;
   image.is_bf16 = desc.get_data_type() == dnnl::memory::data_type::bf16;
   image.batch = strides[0];
-  image.row = strides[2];
-  image.pixel = strides[3];
+  if (ndims == 5) image.slice = strides[2];
+  image.row = strides[ndims - 2];
+  image.pixel = strides[ndims - 1];
   const std::int64_t block = ChannelBlockOf(desc);
   if (block == kBlock && channels % block == 0 && kernels::WinogradKnowsBlocks(job.kind)) {
     image.block = strides[1];
@@ -69,7 +71,9 @@ struct WinogradImages {
     image->pixel *= every;
     return image;
   }
-  std::optional<WinogradImage> Source(const Desc& desc) const { return Of(desc, job.in_channels, job.spacing); }
+  std::optional<WinogradImage> Source(const Desc& desc) const {
+    return Of(desc, job.in_channels / job.slices, job.spacing);
+  }
   std::optional<WinogradImage> Result(const Desc& desc) const {
     return Of(desc, job.out_channels, std::max(job.spacing, job.stride));
   }

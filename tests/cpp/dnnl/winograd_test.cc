@@ -190,6 +190,61 @@ TEST_F(WinogradPlans, DeconvolutionsInBFloat16) {
   EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
 }
 
+struct Volumes {
+  IntTuple kernel{3, 3, 3}, pad{1, 1, 1}, stride{1, 1, 1};
+  std::int64_t groups = 1;
+};
+
+Symbol FilteredVolumes(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                       const Volumes& volumes = {}) {
+  std::vector<std::int64_t> shape{out, in / volumes.groups};
+  shape.insert(shape.end(), volumes.kernel.begin(), volumes.kernel.end());
+  m->params.args[name + "_weight"] = Random(Shape(shape), 3, 0.1f);
+  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
+  return Op("Convolution", name, {x},
+            {{"kernel", PrintAttr(volumes.kernel)},
+             {"pad", PrintAttr(volumes.pad)},
+             {"stride", PrintAttr(volumes.stride)},
+             {"num_group", std::to_string(volumes.groups)},
+             {"num_filter", std::to_string(out)}});
+}
+
+// Of windows in three dimensions: cubes, slices, lines in slices, in groups, with a sum.
+TestModel OfVolumes() {
+  TestModel m;
+  m.types["x"] = F32({2, 32, 5, 9, 14});
+  const Symbol first = Relu("relu0", FilteredVolumes(&m, "cube", Var("x"), 32, 48));
+  Symbol x = FilteredVolumes(&m, "slice", first, 48, 48, {{1, 3, 3}, {0, 1, 1}});
+  x = Relu("relu1", Op("elemwise_add", "add", {x, first}));
+  x = FilteredVolumes(&m, "deep", x, 48, 128, {{2, 7, 1}, {0, 3, 0}});
+  m.symbol = FilteredVolumes(&m, "groups", x, 128, 144, {{3, 5, 5}, {2, 0, 4}, {1, 1, 1}, 2});
+  return m;
+}
+
+TEST_F(WinogradPlans, VolumesAreTheSame) {
+  TestModel m = OfVolumes();
+  ExpectSame(m, 4);
+  m.symbol = FilteredVolumes(&m, "strided", m.symbol, 144, 40, {{3, 3, 3}, {1, 1, 1}, {2, 1, 1}});
+  ExpectSame(m, 4);
+  m.symbol = FilteredVolumes(&m, "uneven", m.symbol, 40, 32);  // slices of 40 channels are no blocks
+  ExpectSame(m, 4);
+}
+
+TEST_F(WinogradPlans, VolumesInBFloat16) {
+  const TestModel m = OfVolumes();
+  BindOptions options = Options();
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
+  EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
+}
+
+// Weights are transformed in each run.
+TEST_F(WinogradPlans, VolumesOfWeightsThatChange) {
+  TestModel m = OfVolumes();
+  for (const auto& [name, array] : m.params.args) m.types[name] = array.type();
+  m.params.args.clear();
+  ExpectSame(m, 4);
+}
+
 TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }
 
 TEST_F(WinogradPlans, OtherWindowsOfInt16) {

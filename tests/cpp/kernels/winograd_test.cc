@@ -39,80 +39,102 @@ std::vector<WinogradVariant> WinogradVariants() {
   return variants;
 }
 
-// An image in either dtype.
-class Image : public Elements {
- public:
-  // `stride`: of the deconvolution whose result it is.
-  Image(const WinogradImage& strides, std::int64_t count, std::int64_t spacing = 1, std::int64_t stride = 1)
-      : Elements(strides.is_bf16, count), strides_(strides), spacing_(spacing), stride_(stride) {}
+std::int64_t StrideOf(const Winograd& job) { return std::max<std::int64_t>(job.stride, 1); }
 
-  std::unique_ptr<Image> Another() const { return std::make_unique<Image>(strides_, size(), spacing_, stride_); }
-  const WinogradImage& strides() const { return strides_; }
-
-  // Of image n / spacing^2 the n % spacing^2-th, if windows have gaps.
-  std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
-    const WinogradImage& s = strides_;
-    const std::int64_t row = n / spacing_ % spacing_ + y * spacing_, column = n % spacing_ + x * spacing_;
-    return n / (spacing_ * spacing_) * s.batch + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 +
-           row * (s.row / spacing_ / stride_) + column * (s.pixel / spacing_ / stride_);
-  }
-
- private:
-  WinogradImage strides_;
-  std::int64_t spacing_, stride_;
+// What there is of a source or a result, in rows and columns of it as they lie.
+struct ImageExtent {
+  std::int64_t images;  // slices of all volumes
+  std::int64_t groups, channels, depth, height, width;
 };
-
-// Channels last, perhaps a slice of more channels, or blocks of channels.
-std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blocks_of_8, std::int64_t channels,
-                                 std::int64_t height, std::int64_t width, std::int64_t stride = 1) {
-  WinogradImage strides;
-  strides.is_bf16 = draw.Chance(0.5);
-  const std::int64_t all = job.groups * channels, batch = job.batch / job.spacing / job.spacing;
-  std::int64_t count = 0;
-  height *= job.spacing * stride;
-  width *= job.spacing * stride;
-  const std::int64_t block = knows_blocks_of_8 && draw.Chance(0.5) ? 8 : 16;
-  if (WinogradKnowsBlocks(job.kind) && channels % block == 0 && draw.Chance(0.5)) {
-    strides.pixel = block;
-    strides.row = width * block;
-    const std::int64_t plane = height * strides.row + draw.Int(0, 1) * 16;
-    strides.half = block == 8 ? plane : 8;
-    strides.block = 16 / block * plane;
-    strides.group = channels / block * plane;
-    strides.batch = all / block * plane;
-    count = batch * strides.batch - (plane - height * strides.row);
-  } else {
-    strides.pixel = all + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
-    strides.row = width * strides.pixel;
-    strides.block = 16;
-    strides.group = channels;
-    strides.batch = height * strides.row;
-    count = (batch - 1) * strides.batch + (height - 1) * strides.row + (width - 1) * strides.pixel + all;
-  }
-  strides.row *= job.spacing * stride;
-  strides.pixel *= job.spacing * stride;
-  return std::make_unique<Image>(strides, count, job.spacing, stride);
+ImageExtent SourceOf(const Winograd& job) {
+  return {job.batch / job.out_depth * job.in_depth,
+          job.groups,
+          job.in_channels / job.slices,
+          job.in_depth,
+          job.in_height,
+          job.in_width};
+}
+ImageExtent ResultOf(const Winograd& job) {
+  return {job.batch,
+          job.groups,
+          job.out_channels,
+          job.out_depth,
+          job.out_height * StrideOf(job),
+          job.out_width * StrideOf(job)};
 }
 
 template <class F>
-void ForEachElement(const Winograd& job, std::int64_t channels, std::int64_t height, std::int64_t width, F&& f) {
-  for (std::int64_t n = 0; n < job.batch; ++n) {
-    for (std::int64_t g = 0; g < job.groups; ++g) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        for (std::int64_t y = 0; y < height; ++y) {
-          for (std::int64_t x = 0; x < width; ++x) f(n, g, c, y, x);
+void ForEachElement(const ImageExtent& extent, F&& f) {
+  for (std::int64_t n = 0; n < extent.images; ++n) {
+    for (std::int64_t g = 0; g < extent.groups; ++g) {
+      for (std::int64_t c = 0; c < extent.channels; ++c) {
+        for (std::int64_t y = 0; y < extent.height; ++y) {
+          for (std::int64_t x = 0; x < extent.width; ++x) f(n, g, c, y, x);
         }
       }
     }
   }
 }
 
-std::int64_t StrideOf(const Winograd& job) { return std::max<std::int64_t>(job.stride, 1); }
+// An image in either dtype.
+class Image : public Elements {
+ public:
+  // `stride`: of the deconvolution whose result it is; `depth`: slices of a volume.
+  Image(const WinogradImage& strides, std::int64_t count, std::int64_t spacing = 1, std::int64_t stride = 1,
+        std::int64_t depth = 1)
+      : Elements(strides.is_bf16, count), strides_(strides), spacing_(spacing), stride_(stride), depth_(depth) {}
 
-// In rows and columns of a deconvolution's result.
-template <class F>
-void ForEachResult(const Winograd& job, F&& f) {
-  ForEachElement(job, job.out_channels, job.out_height * StrideOf(job), job.out_width * StrideOf(job), f);
+  std::unique_ptr<Image> Another() const {
+    return std::make_unique<Image>(strides_, size(), spacing_, stride_, depth_);
+  }
+  const WinogradImage& strides() const { return strides_; }
+
+  // Of image n / spacing^2 the n % spacing^2-th, if windows have gaps.
+  std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
+    const WinogradImage& s = strides_;
+    const std::int64_t row = n / spacing_ % spacing_ + y * spacing_, column = n % spacing_ + x * spacing_;
+    const std::int64_t volume = n / (spacing_ * spacing_) / depth_;
+    return volume * s.batch + n % depth_ * s.slice + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 +
+           row * (s.row / spacing_ / stride_) + column * (s.pixel / spacing_ / stride_);
+  }
+
+ private:
+  WinogradImage strides_;
+  std::int64_t spacing_, stride_, depth_;
+};
+
+// Channels last, perhaps some of more channels, or blocks of channels. Where windows have gaps, of all images together.
+std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blocks_of_8, const ImageExtent& extent,
+                                 std::int64_t stride = 1) {
+  WinogradImage strides;
+  strides.is_bf16 = draw.Chance(0.5);
+  const std::int64_t channels = extent.channels, all = job.groups * channels;
+  const std::int64_t volumes = extent.images / job.spacing / job.spacing / extent.depth;
+  const std::int64_t height = extent.height * job.spacing, width = extent.width * job.spacing;
+  std::int64_t count = 0;
+  const std::int64_t block = knows_blocks_of_8 && draw.Chance(0.5) ? 8 : 16;
+  if (WinogradKnowsBlocks(job.kind) && channels % block == 0 && draw.Chance(0.5)) {
+    strides.pixel = block;
+    strides.row = width * block;
+    strides.slice = height * strides.row;
+    const std::int64_t volume = extent.depth * strides.slice + draw.Int(0, 1) * 16;
+    strides.half = block == 8 ? volume : 8;
+    strides.block = 16 / block * volume;
+    strides.group = channels / block * volume;
+    strides.batch = all / block * volume;
+    count = volumes * strides.batch - (volume - extent.depth * strides.slice);
+  } else {
+    strides.pixel = all + (draw.Chance(0.5) ? 0 : draw.Int(1, 9));
+    strides.row = width * strides.pixel;
+    strides.slice = height * strides.row;
+    strides.block = 16;
+    strides.group = channels;
+    strides.batch = extent.depth * strides.slice;
+    count = volumes * strides.batch - (strides.pixel - all);
+  }
+  strides.row *= job.spacing * stride;
+  strides.pixel *= job.spacing * stride;
+  return std::make_unique<Image>(strides, count, job.spacing, stride, extent.depth);
 }
 
 struct WinogradProblem {
@@ -122,7 +144,7 @@ struct WinogradProblem {
   std::vector<float> weights, bias, slopes;
 };
 
-void DrawShape(Draw& draw, Winograd* job) {
+void DrawSizes(Draw& draw, Winograd* job) {
   job->spacing = WinogradMultipliesBF16(job->kind) || draw.Chance(0.8) ? 1 : draw.Int(2, 3);
   job->batch = job->spacing == 1 ? draw.Int(1, 3) : job->spacing * job->spacing;
   job->groups = draw.Chance(0.3) ? draw.Int(2, 3) : 1;
@@ -139,6 +161,15 @@ void DrawShape(Draw& draw, Winograd* job) {
   };
   job->out_height = out(job->in_height, job->pad_top, shape.window_height);
   job->out_width = out(job->in_width, job->pad_left, shape.window_width);
+}
+
+void DrawVolumes(Draw& draw, Winograd* job) {
+  job->slices = draw.Int(1, 3);
+  job->in_channels = job->slices * kWinogradBlock * draw.Int(1, 3);
+  job->in_depth = draw.Int(1, 4);
+  job->pad_front = draw.Int(0, job->slices - 1);
+  job->out_depth = std::max<std::int64_t>(job->in_depth + job->pad_front - draw.Int(0, job->slices - 1), 1);
+  job->batch = job->out_depth * draw.Int(1, 2);
 }
 
 // One axis of a deconvolution.
@@ -170,9 +201,9 @@ std::int64_t WeightsOfChannels(const Winograd& job) {
 
 void DrawNumbers(Draw& draw, WinogradProblem* p) {
   const Winograd& job = p->job;
-  ForEachElement(job, job.in_channels, job.in_height, job.in_width,
+  ForEachElement(SourceOf(job),
                  [&](auto... at) { p->source->Set(p->source->IndexOf(at...), std::max(0.0f, draw.Real())); });
-  ForEachResult(job, [&](auto... at) { p->sum->Set(p->sum->IndexOf(at...), draw.Real()); });
+  ForEachElement(ResultOf(job), [&](auto... at) { p->sum->Set(p->sum->IndexOf(at...), draw.Real()); });
   const std::int64_t window = WeightsOfChannels(job);
   p->weights.resize(static_cast<std::size_t>(job.groups * job.out_channels * job.in_channels * window));
   const auto scale = static_cast<float>(std::sqrt(2.0 / static_cast<double>(window * job.in_channels)));
@@ -186,18 +217,21 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   const bool knows_blocks_of_8 = variant.table->isa < Isa::kAvx512;
   WinogradProblem p;
   p.job.kind = variant.kind;
-  DrawShape(draw, &p.job);
-  if (p.job.spacing == 1 && draw.Chance(0.4)) DrawDeconvolution(draw, &p.job);
+  DrawSizes(draw, &p.job);
+  if (p.job.spacing == 1 && draw.Chance(0.4)) {
+    DrawDeconvolution(draw, &p.job);
+  } else if (p.job.spacing == 1 && !WinogradMultipliesBF16(p.job.kind) && draw.Chance(0.4)) {
+    DrawVolumes(draw, &p.job);
+  }
   const std::int64_t activation = draw.Int(0, 4);  // none, relu, relu6, a slope, slopes of channels
   p.job.bends = activation > 2;
   p.job.slope = 0.25;
   p.has_slopes = activation == 4;
   p.job.low = activation == 0 ? -kInfinity : 0;
   p.job.high = activation == 2 ? 1 : kInfinity;
-  p.source = DrawImage(draw, p.job, knows_blocks_of_8, p.job.in_channels, p.job.in_height, p.job.in_width);
+  p.source = DrawImage(draw, p.job, knows_blocks_of_8, SourceOf(p.job));
   for (auto* result : {&p.destination, &p.sum}) {
-    *result = DrawImage(draw, p.job, knows_blocks_of_8, p.job.out_channels, p.job.out_height, p.job.out_width,
-                        StrideOf(p.job));
+    *result = DrawImage(draw, p.job, knows_blocks_of_8, ResultOf(p.job), StrideOf(p.job));
   }
   p.job.source = p.source->strides();
   p.job.destination = p.destination->strides();
@@ -214,7 +248,7 @@ double FinishedResult(const WinogradProblem& p, std::int64_t channel, double x) 
 }
 
 // The row that number k of the weights' window leads from, to this one of the result; -1 where there is none.
-std::int64_t SourceOf(const Winograd& job, std::int64_t row, std::int64_t pad, std::int64_t k) {
+std::int64_t RowOfSource(const Winograd& job, std::int64_t row, std::int64_t pad, std::int64_t k) {
   if (job.stride == 0) return row - pad + k;
   const std::int64_t distance = row + pad - k;  // stride times the row of the source
   return distance < 0 || distance % job.stride != 0 ? -1 : distance / job.stride;
@@ -222,19 +256,12 @@ std::int64_t SourceOf(const Winograd& job, std::int64_t row, std::int64_t pad, s
 
 // The source with the channels of a group side by side.
 std::vector<float> ChannelsLastOf(const WinogradProblem& p) {
-  const Winograd& job = p.job;
-  std::vector<float> numbers(
-      static_cast<std::size_t>(job.batch * job.groups * job.in_height * job.in_width * job.in_channels));
-  auto next = numbers.begin();
-  for (std::int64_t n = 0; n < job.batch; ++n) {
-    for (std::int64_t g = 0; g < job.groups; ++g) {
-      for (std::int64_t y = 0; y < job.in_height; ++y) {
-        for (std::int64_t x = 0; x < job.in_width; ++x) {
-          for (std::int64_t c = 0; c < job.in_channels; ++c) *next++ = p.source->Get(p.source->IndexOf(n, g, c, y, x));
-        }
-      }
-    }
-  }
+  const ImageExtent of = SourceOf(p.job);
+  std::vector<float> numbers(static_cast<std::size_t>(of.images * of.groups * of.height * of.width * of.channels));
+  ForEachElement(of, [&](std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) {
+    const std::int64_t position = ((n * of.groups + g) * of.height + y) * of.width + x;
+    numbers[static_cast<std::size_t>(position * of.channels + c)] = p.source->Get(p.source->IndexOf(n, g, c, y, x));
+  });
   return numbers;
 }
 
@@ -247,14 +274,19 @@ double ExpectedOfWinograd(const WinogradProblem& p, const std::vector<float>& so
   if (p.has_sum) sum += p.sum->Get(p.sum->IndexOf(n, g, c, y, x));
   const std::int64_t width = job.stride > 0 ? job.kernel_width : WinogradShapeOf(job.kind).window_width;
   const std::int64_t window = WeightsOfChannels(job);
-  for (std::int64_t k = 0; k < window; ++k) {
-    const std::int64_t row = SourceOf(job, y, job.pad_top, k / width);
-    const std::int64_t column = SourceOf(job, x, job.pad_left, k % width);
-    if (row < 0 || row >= job.in_height || column < 0 || column >= job.in_width) continue;
-    const std::int64_t position = ((n * job.groups + g) * job.in_height + row) * job.in_width + column;
-    const float* numbers = source.data() + position * job.in_channels;
-    for (std::int64_t i = 0; i < job.in_channels; ++i) {
-      const float w = p.weights[static_cast<std::size_t>((channel * job.in_channels + i) * window + k)];
+  const ImageExtent of = SourceOf(job);
+  for (std::int64_t k = 0; k < job.slices * window; ++k) {
+    const std::int64_t slice = n % job.out_depth - job.pad_front + k / window;
+    const std::int64_t row = RowOfSource(job, y, job.pad_top, k % window / width);
+    const std::int64_t column = RowOfSource(job, x, job.pad_left, k % width);
+    const bool is_inside =
+        slice >= 0 && slice < of.depth && row >= 0 && row < of.height && column >= 0 && column < of.width;
+    if (!is_inside) continue;
+    const std::int64_t image = n / job.out_depth * of.depth + slice;
+    const std::int64_t position = ((image * of.groups + g) * of.height + row) * of.width + column;
+    const float* numbers = source.data() + position * of.channels;
+    for (std::int64_t i = 0; i < of.channels; ++i) {
+      const float w = p.weights[static_cast<std::size_t>((channel * of.channels + i) * job.slices * window + k)];
       sum += static_cast<double>(w) * numbers[i];
     }
   }
@@ -283,7 +315,7 @@ void ComputeWinograd(const WinogradVariant& variant, const WinogradProblem& p, i
 
 std::vector<float> Results(const WinogradProblem& p, const Image& image) {
   std::vector<float> values;
-  ForEachResult(p.job, [&](auto... at) { values.push_back(image.Get(image.IndexOf(at...))); });
+  ForEachElement(ResultOf(p.job), [&](auto... at) { values.push_back(image.Get(image.IndexOf(at...))); });
   return values;
 }
 
@@ -291,7 +323,7 @@ std::vector<float> Results(const WinogradProblem& p, const Image& image) {
 double RelativeError(const WinogradProblem& p) {
   const std::vector<float> source = ChannelsLastOf(p);
   double error = 0, size = 0;
-  ForEachResult(p.job, [&](auto... at) {
+  ForEachElement(ResultOf(p.job), [&](auto... at) {
     const double expected = ExpectedOfWinograd(p, source, at...),
                  actual = p.destination->Get(p.destination->IndexOf(at...));
     error += (actual - expected) * (actual - expected);
@@ -335,15 +367,16 @@ double WinogradBound(const WinogradProblem& p) {
 // What lies between images, and beside a slice, is as it was.
 void ExpectOnlyImageWritten(const WinogradProblem& p) {
   const Image& image = *p.destination;
-  Image untouched(image.strides(), image.size(), p.job.spacing, StrideOf(p.job));
-  ForEachResult(p.job, [&](auto... at) { untouched.Set(untouched.IndexOf(at...), image.Get(image.IndexOf(at...))); });
+  Image untouched(image.strides(), image.size(), p.job.spacing, StrideOf(p.job), p.job.out_depth);
+  ForEachElement(ResultOf(p.job),
+                 [&](auto... at) { untouched.Set(untouched.IndexOf(at...), image.Get(image.IndexOf(at...))); });
   EXPECT_EQ(untouched.bytes(), image.bytes());
 }
 
 std::string DescribeWinograd(const WinogradProblem& p) {
   const Winograd& j = p.job;
-  return PrintSizes({j.stride, j.batch, j.groups, j.in_channels, j.out_channels, j.in_height, j.in_width, j.out_height,
-                     j.out_width, j.pad_top, j.pad_left});
+  return PrintSizes({j.slices, j.in_depth, j.out_depth, j.stride, j.batch, j.groups, j.in_channels, j.out_channels,
+                     j.in_height, j.in_width, j.out_height, j.out_width, j.pad_top, j.pad_left});
 }
 
 // Random shapes with remainders, both layouts, slices, every pair of dtypes and all post-ops.
@@ -479,8 +512,7 @@ std::vector<WinogradVariant> IntegerVariants() {
 
 template <class F>
 void SetImage(WinogradProblem* p, F&& f) {
-  ForEachElement(p->job, p->job.in_channels, p->job.in_height, p->job.in_width,
-                 [&](auto... at) { p->source->Set(p->source->IndexOf(at...), f(at...)); });
+  ForEachElement(SourceOf(p->job), [&](auto... at) { p->source->Set(p->source->IndexOf(at...), f(at...)); });
 }
 
 // All products of a sum have one sign and are as large as they can be: a sum of int32 that overflowed would be far off.
