@@ -15,7 +15,10 @@ using kernels::MapStep;
 class FinishReader {
  public:
   FinishReader(const Step& deconvolution, const Step& map, const Program& program)
-      : deconvolution_(deconvolution), map_(map), program_(program), finished_(deconvolution) {}
+      : deconvolution_(deconvolution), map_(map), program_(program), finished_(map) {
+    finished_.spec = deconvolution.spec;
+    finished_.inputs = deconvolution.inputs;
+  }
 
   std::optional<Step> Read() {
     for (const MapStep& step : std::get<MapSpec>(map_.spec).steps) {
@@ -23,9 +26,6 @@ class FinishReader {
       if (!is_known) return std::nullopt;
       last_ = next_++;
     }
-    finished_.outputs = map_.outputs;
-    finished_.node = map_.node;
-    finished_.fused = map_.fused;
     AddFused(deconvolution_, &finished_);
     return std::move(finished_);
   }
