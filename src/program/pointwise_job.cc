@@ -5,10 +5,11 @@
 namespace amp {
 namespace {
 
-// Of images, without groups.
-bool HasKernel1x1(const StepTypes& types) {
+// Without groups. Of images, or of lines and volumes that are read as they lie.
+bool HasKernel1x1(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  return source.rank() == 4 && weights.rank() == 4 && weights[2] == 1 && weights[3] == 1;
+  if (weights.rank() != source.rank() || weights.size() != weights[0] * weights[1]) return false;
+  return source.rank() == 4 || ((source.rank() == 3 || source.rank() == 5) && AreAll(spec.strides, 1));
 }
 
 // A row or two read all weights, which then take the time; ours lie in rows of vectors, in either dtype no better.
@@ -30,7 +31,7 @@ bool IsLarge(const kernels::Pointwise& job) {
 
 bool IsForPointwise(const Step& step, const StepTypes& types) {
   const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
-  if (spec == nullptr || !HasKernel1x1(types)) return false;
+  if (spec == nullptr || !HasKernel1x1(*spec, types)) return false;
   return AreAll(spec->pads_begin, 0) && AreAll(spec->pads_end, 0) && HasKernelTypes(step, types) &&
          types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && HasRows(types) &&
          ProductFinishOf(step, types);
@@ -75,10 +76,10 @@ kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& ty
   job.batch = out[0];
   job.in_channels = source[1];
   job.out_channels = out[1];
-  job.height = out[2];
-  job.width = out[3];
+  job.width = out[out.rank() - 1];
+  for (int axis = 2; axis + 1 < out.rank(); ++axis) job.height *= out[axis];
   const Shape& weights = types.inputs[1].shape;
-  if (weights[2] * weights[3] == 1) return job;
+  if (weights.size() == weights[0] * weights[1]) return job;
   job.window = WindowOfWeights(weights);
   job.window.image_height = source[2];
   job.window.image_width = source[3];

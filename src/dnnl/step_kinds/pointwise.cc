@@ -127,21 +127,43 @@ ValueId PackedPointwise(LayoutBuilder* builder, ValueId weights, DType dtype, No
   return Packed(builder, weights, {dtype}, node);
 }
 
+namespace {
+
+// To a product the rows of all slices of a volume are those of one image, and a line is an image of one row.
+struct ImageRows {
+  std::int64_t batch, rows, columns;
+};
+ImageRows RowsOf(const dnnl::memory::dims& dims) {
+  if (dims.size() == 3) return {dims[0], 1, dims[2]};
+  return {dims[0], dims.size() == 5 ? dims[2] * dims[3] : dims[2], dims.back()};
+}
+
+// From one row to the next; nothing where slices of a volume do not lie one behind the other.
+std::optional<std::int64_t> RowStride(const dnnl::memory::dims& dims, const dnnl::memory::dims& strides) {
+  if (dims.size() == 3) return dims[2] * strides[2];
+  if (dims.size() == 4) return strides[2];
+  if (dims[3] == 1) return strides[2];
+  return dims[2] == 1 || strides[2] == dims[3] * strides[3] ? std::optional(strides[3]) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<PointwiseSource> PositionsOf(const Desc& desc) {
   const bool is_plain = desc.get_format_kind() == dnnl::memory::format_kind::blocked && desc.get_inner_nblks() == 0;
-  if (!is_plain || desc.get_ndims() != 4) return std::nullopt;
+  if (!is_plain || desc.get_ndims() < 3 || desc.get_ndims() > 5) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
-  if (dims[1] != 1 && strides[1] != 1) return std::nullopt;
-  return PointwiseSource{desc.get_data_type() == dnnl::memory::data_type::bf16, strides[0], strides[2], strides[3]};
+  const std::optional<std::int64_t> row = RowStride(dims, strides);
+  if (!row || (dims[1] != 1 && strides[1] != 1)) return std::nullopt;
+  return PointwiseSource{desc.get_data_type() == dnnl::memory::data_type::bf16, strides[0], *row, strides.back()};
 }
 
 std::optional<PointwiseImage> ImageOf(const Desc& desc) {
   const auto source = PositionsOf(desc);
   if (!source) return std::nullopt;
-  const dnnl::memory::dims dims = desc.get_dims();
-  const std::int64_t pixel = dims[3] > 1 ? source->pixel : dims[2] > 1 ? source->row : source->batch;
-  const bool rows = dims[2] == 1 || source->row == dims[3] * pixel;
-  const bool batch = dims[0] == 1 || source->batch == dims[2] * dims[3] * pixel;
+  const ImageRows of = RowsOf(desc.get_dims());
+  const std::int64_t pixel = of.columns > 1 ? source->pixel : of.rows > 1 ? source->row : source->batch;
+  const bool rows = of.rows == 1 || source->row == of.columns * pixel;
+  const bool batch = of.batch == 1 || source->batch == of.rows * of.columns * pixel;
   if (!rows || !batch) return std::nullopt;
   return PointwiseImage{source->is_bf16, pixel};
 }
@@ -213,7 +235,7 @@ std::unique_ptr<const OwnKernel> MakePointwise(const Step& step, const LaidOutPr
   job.source = *source;
   if (job.window.channels == 0) {
     job.source.row *= spec.strides[0];
-    job.source.pixel *= spec.strides[1];
+    job.source.pixel *= spec.strides.back();
   }
   Places places = OperandPlaces(step, program);
   if (spec.source_bounds) {

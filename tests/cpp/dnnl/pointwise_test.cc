@@ -58,6 +58,36 @@ TestModel DenseBlock() {
 
 TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(PointwiseChain(), 3); }
 
+// A convolution of one position in as many dimensions as the stride has.
+Symbol OfPositions(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
+                   const IntTuple& stride) {
+  std::vector<std::int64_t> shape{out, in};
+  shape.resize(2 + stride.size(), 1);
+  m->params.args[name + "_weight"] = Random(Shape(shape), 3, 0.1f);
+  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
+  return Op("Convolution", name, {x},
+            {{"kernel", PrintAttr(IntTuple(stride.size(), 1))},
+             {"stride", PrintAttr(stride)},
+             {"num_filter", std::to_string(out)}});
+}
+
+// Of lines and volumes, which are images to the kernel; a sum, and parts of a concatenation.
+TEST_F(PointwisePlans, LinesAndVolumesAreTheSame) {
+  for (const Shape& shape : {Shape{2, 40, 150}, Shape{2, 40, 5, 6, 7}, Shape{2, 40, 9, 1, 8}, Shape{3, 40, 1, 9, 1},
+                             Shape{1, 40, 8, 7, 1}}) {
+    TestModel m;
+    m.types["x"] = F32(shape);
+    const IntTuple ones(static_cast<std::size_t>(shape.rank() - 2), 1);
+    const Symbol first = Relu("first", OfPositions(&m, "conv0", Var("x"), 40, 48, ones));
+    const Symbol sum = Op("elemwise_add", "sum", {OfPositions(&m, "conv1", first, 48, 48, ones), first});
+    m.symbol =
+        Op("Concat", "concat", {Relu("relu", sum), OfPositions(&m, "conv2", first, 48, 33, ones)}, {{"num_args", "2"}});
+    ExpectSame(m, 3);
+    m.symbol = OfPositions(&m, "strided", m.symbol, 81, 32, IntTuple(ones.size(), 2));
+    ExpectSame(m, 3);
+  }
+}
+
 // A residual block: the sum, and the relu behind it, are part of the last convolution.
 TEST_F(PointwisePlans, SumsAreTheSame) {
   TestModel m;
