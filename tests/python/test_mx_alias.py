@@ -58,6 +58,13 @@ def test_there_is_one_of_each_module():
         "import amp.mxnet.gluon.nn as nn; import amp.mxnet as mx; assert nn is mx.gluon.nn",
         "import amp.mxnet.numpy.random as r; import amp.mxnet as mx; assert r is mx.np.random",
         "import amp.mxnet.ndarray.linalg as l; import amp; assert l is amp.nd.linalg",
+        "from amp.mxnet.ndarray.ndarray import NDArray; import amp; assert NDArray is amp.nd.NDArray",
+        "import amp.mxnet.nd.random as a, amp.mxnet.ndarray.random as b, amp.mxnet as mx; assert a is b is mx.rnd",
+        "from amp.mxnet.module.base_module import BaseModule; from amp.mxnet import mod; assert mod.base_module",
+        "from amp.mxnet.rnn.rnn_cell import LSTMCell; import amp; assert amp.mxnet.rnn.rnn_cell.LSTMCell is LSTMCell",
+        "from amp.mxnet.optimizer.optimizer import SGD; import amp; assert amp.mxnet.optimizer.optimizer.SGD is SGD",
+        "from amp.mxnet.io.io import DataIter; import amp.mxnet as mx; assert mx.io.io.DataIter is DataIter",
+        "from amp.mxnet.contrib.ndarray import box_nms; import amp; assert box_nms is amp.nd.contrib.box_nms",
         "from amp.mxnet.amp.lists import symbol_bf16; import amp; assert symbol_bf16 is amp.lists.symbol_bf16",
     ],
 )

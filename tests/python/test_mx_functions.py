@@ -193,6 +193,11 @@ def test_words_of_a_vocabulary():
     expected = np.log((np.arange(20) + 2) / (np.arange(20) + 1)) / np.log(21) * 2000
     assert np.abs(counts - expected).max() < 100 and of_drawn.dtype == np.float64
     np.testing.assert_allclose(of_true.asnumpy(), expected[[0, 19]])
+    net = mx.sym.Group(mx.sym.contrib.rand_zipfian(mx.sym.Variable("true"), 2000, 20))
+    symbols = net.bind(mx.cpu(), {"true": nd.array([0, 19])}).forward()
+    assert np.abs(np.bincount(symbols[0].asnumpy(), minlength=20) - expected).max() < 100
+    np.testing.assert_allclose(symbols[1].asnumpy(), expected[[0, 19]])
+    np.testing.assert_allclose(symbols[2].asnumpy(), expected[symbols[0].asnumpy()])
     classes, tries = nd._internal._sample_unique_zipfian(50, shape=(3, 20))
     assert all(len(set(row)) == 20 for row in classes.asnumpy().tolist()) and tries.asnumpy().min() >= 20
 

@@ -74,6 +74,18 @@ def test_resize():
     assert len(list(iterator)) == 5
 
 
+def test_data_loaders_are_iterators():
+    points = mx.gluon.data.ArrayDataset(np.arange(10, dtype="f8").reshape(5, 2), np.arange(5))
+    batches = mx.contrib.io.DataLoaderIter(mx.gluon.data.DataLoader(points, 3), label_name="y", dtype="float16")
+    assert batches.provide_data[0].shape == (3, 2) and batches.provide_label[0].name == "y" and batches.batch_size == 3
+    for _ in range(2):
+        first, last = batches
+        assert first.pad == 0 and last.pad == 1 and last.data[0].dtype == last.label[0].dtype == np.float16
+        assert last.data[0].asnumpy().tolist() == [[6, 7], [8, 9], [0, 0]]
+        assert first.label[0].asnumpy().tolist() == [0, 1, 2]
+        batches.reset()
+
+
 def test_own_iterators():
     class Twice(mx.io.DataIter):
         count = 0

@@ -40,7 +40,7 @@ def test_updates_are_mxnets(number):
 def test_every_optimizer_is_checked():
     own = {n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__module__.startswith("amp.")}
     unchecked = own - {case["optimizer"] for case in EXPECTED}
-    assert unchecked <= {"sgld", "adamw"}  # noise, and an optimizer of MXNet 2: below
+    assert unchecked <= {"sgld", "adamw", "groupadagrad"}  # noise, an optimizer of MXNet 2, and one of rows: below
 
 
 def test_noise_of_langevin_dynamics_has_the_learning_rates_variance():
@@ -54,6 +54,21 @@ def test_adamw_decays_beside_the_gradient():
     weight = mx.nd.array([2.0])
     mx.optimizer.get_updater(mx.optimizer.AdamW(learning_rate=0.1, wd=0.5))(0, mx.nd.array([3.0]), weight)
     assert weight.asnumpy()[0] == pytest.approx(2 - 0.1 * 1 - 0.1 * 0.5 * 2, rel=1e-4)
+
+
+def test_group_adagrad_has_one_history_for_a_row():
+    options = {"learning_rate": 0.1, "rescale_grad": 0.5, "clip_gradient": 2.5}
+    update = mx.optimizer.get_updater(mx.optimizer.create("groupadagrad", **options))
+    weight = mx.nd.array([[1, 2], [3, 4]])
+    for _ in range(3):
+        update(0, mx.nd.array([[1, 2], [-3, 8]]), weight)
+    mxnets = [[0.855519, 1.711038], [3.1662185, 3.722969]]
+    np.testing.assert_allclose(weight.asnumpy(), mxnets, rtol=1e-5)
+    assert update.states[0].shape == (2, 1) and mx.optimizer.contrib.GroupAdaGrad().float_stable_eps == 1e-5
+    with pytest.raises(amp.ArgumentError, match="weights are matrices"):
+        update(1, mx.nd.ones((2,)), mx.nd.ones((2,)))
+    with pytest.raises(amp.ArgumentError, match="no weight decay"):
+        mx.optimizer.get_updater(mx.optimizer.contrib.GroupAdaGrad(wd=0.1))(0, weight, weight)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -214,6 +214,42 @@ def test_running():
         mx.test_utils.check_symbolic_forward(net, [X, X], [2 * X])
 
 
+def test_numpy_arrays_of_checks_get_the_dtype_and_others_keep_theirs():
+    tools, net = mx.test_utils, amp.sym.take(amp.sym.Variable("x"), amp.sym.Variable("i"))
+    doubles = X.astype("f8")
+    assert tools.check_symbolic_forward(net, [doubles, np.array([1])], [X[1:]])[0].dtype == np.float32
+    assert tools.check_symbolic_forward(net, [doubles, np.array([1])], [X[1:]], dtype="asnumpy")[0].dtype == np.float64
+    assert tools.check_symbolic_forward(net, [amp.nd.array(X, dtype="f2"), [1]], [X[1:]])[0].dtype == np.float16
+    found = tools.check_symbolic_backward(net, [doubles, [1]], [np.ones((1, 3))], [np.repeat([[0], [1]], 3, 1), [0]])
+    assert found["x"].dtype == np.float32
+
+
+def test_speed():
+    net = amp.sym.FullyConnected(amp.sym.Variable("x"), num_hidden=3, name="fc")
+    arrays = {"x": X, "fc_weight": np.ones((3, 3)), "fc_bias": np.ones(3)}
+    assert mx.test_utils.check_speed(net, N=2, x=(2, 3)) > 0
+    assert mx.test_utils.check_speed(net, arrays, N=2, grad_req="null", typ="forward") > 0
+    with pytest.raises(amp.ArgumentError, match="typ is 'whole' or 'forward', got 'all'"):
+        mx.test_utils.check_speed(net, typ="all", x=(2, 3))
+    batches = mx.test_utils.DummyIter(mx.io.NDArrayIter(X, batch_size=1))
+    assert next(batches) is next(batches) and batches.provide_data[0].shape == (1, 3)
+
+
+def test_folder_of_data(monkeypatch):
+    monkeypatch.delenv("MXNET_HOME", raising=False)
+    assert mx.base.data_dir() == mx.base.data_dir_default() == os.path.expanduser("~/.mxnet")
+    monkeypatch.setenv("MXNET_HOME", "/data")
+    assert mx.base.data_dir() == "/data" and mx.base._as_list(3) == [3] and mx.base._as_list((3,)) == (3,)
+
+
+def test_current_scopes_are_read_and_called():
+    with mx.name.Prefix("left_"), mx.AttrScope(__mood__="calm"):
+        assert mx.name.NameManager.current.get(None, "fc") == "left_fc0"
+        assert mx.name.NameManager.current().get("fc", "fc") == mx.name.current().get("fc", "fc") == "left_fc"
+        assert mx.AttrScope.current.get() == mx.AttrScope.current().get({}) == {"__mood__": "calm"}
+    assert mx.AttrScope.current.get() == {}
+
+
 def test_surroundings(capfd):
     assert mx.test_utils.list_gpus() == [] and mx.test_utils.default_dtype() is np.float32
     assert not mx.test_utils.is_aarch64_run() or os.uname().machine == "aarch64"

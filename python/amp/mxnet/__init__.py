@@ -14,6 +14,7 @@ from ..base import MXNetError
 from ..nd import NDArray
 from ..sym import Symbol
 from . import (
+    _current_scopes,
     _missing,
     amp,
     array_methods,
@@ -30,6 +31,7 @@ from . import (
     init,
     io,
     kvstore,
+    log,
     lr_scheduler,
     metric,
     model,
@@ -42,6 +44,7 @@ from . import (
     optimizer,
     random,
     recordio,
+    registry,
     rnn,
     runtime,
     symbol_control_flow,
@@ -75,6 +78,7 @@ mon = monitor
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
 nd.np, nd.npx = np, npx  # `F.np` of blocks in numpy mode
+_current_scopes.install()
 nd_functions.install()
 image.operators.install()
 array_methods.install()
@@ -117,6 +121,7 @@ __all__ = [
     "is_np_shape",
     "kv",
     "kvstore",
+    "log",
     "lr_scheduler",
     "metric",
     "mod",
@@ -139,6 +144,7 @@ __all__ = [
     "optimizer",
     "random",
     "recordio",
+    "registry",
     "rnd",
     "rnn",
     "runtime",
@@ -163,10 +169,33 @@ def _make_importable(alias):
         sys.modules[f"{__name__}.{alias}{known[len(own) :]}"] = sys.modules[known]
 
 
+# Modules that MXNet has inside of packages: what they define is in the package itself.
+_INNER_MODULES = {
+    "io": "io utils",
+    "kvstore": "base kvstore",
+    "module": "base_module bucketing_module module python_module sequential_module",
+    "nd": "ndarray utils",
+    "ndarray": "ndarray utils",
+    "optimizer": "optimizer",
+    "rnn": "rnn rnn_cell",
+}
+
+
+def _make_inner_modules():
+    """`from amp.mxnet.module.base_module import BaseModule`, as programs write it."""
+    for package_name, names in _INNER_MODULES.items():
+        package = globals()[package_name]
+        for inner in names.split():
+            if not hasattr(package, inner):
+                setattr(package, inner, package)
+            sys.modules.setdefault(f"{__name__}.{package_name}.{inner}", package)
+
+
 _missing.install_modules()
+_make_inner_modules()
 for _alias in (
     "attribute device executor img initializer kv mod mon name nd ndarray numpy numpy_extension rnd sym symbol viz "
-    "amp.lists contrib.amp.amp contrib.amp.lists"
+    "nd.random ndarray.random contrib.ndarray contrib.symbol amp.lists contrib.amp.amp contrib.amp.lists"
 ).split():
     _make_importable(_alias)
 

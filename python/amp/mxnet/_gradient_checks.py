@@ -15,14 +15,6 @@ _RELATIVE = {2: 1e-2, 4: 1e-4, 8: 1e-5}
 _ABSOLUTE = {2: 1e-1, 4: 1e-3, 8: 1e-20}
 
 
-def _located(symbol, location, dtype):
-    """{argument: NDArray}: NumPy arrays in `dtype`, unless that is 'asnumpy'; arrays of integers stay what they are."""
-    if dtype == "asnumpy":
-        return arrays_of(symbol.list_arguments(), location, None)
-    arrays = arrays_of(symbol.list_arguments(), location, dtype)
-    return {n: a if np.dtype(a.dtype).kind == "i" else a.astype(dtype) for n, a in arrays.items()}
-
-
 def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_train=True, dtype=np.float32):
     """{argument: NumPy array} of central differences of the sum of all outputs of a bound symbol.
 
@@ -83,7 +75,7 @@ def check_numeric_gradient(
     """
     size = np.dtype(dtype).itemsize
     eps = _STEPS[size] if numeric_eps is None else numeric_eps
-    arrays = _located(sym, location, dtype)
+    arrays = arrays_of(sym.list_arguments(), location, dtype)
     states = states_of(sym, aux_states, dtype)
     if hasattr(grad_nodes, "items"):
         requests = dict(grad_nodes)
@@ -145,7 +137,7 @@ def check_symbolic_backward(
     array([12.], dtype=float32)
     """
     names = sym.list_arguments()
-    arrays = _located(sym, location, dtype)
+    arrays = arrays_of(sym.list_arguments(), location, dtype)
     expected = dict(expected) if hasattr(expected, "items") else dict(zip(names, expected))
     requests = requests_of(sym, grad_req)
     random = np.random.default_rng(2)

@@ -5,11 +5,11 @@
 
 import numpy as np
 
-from .. import _trace, nd
+from .. import _trace, nd, sym
 from ..base import ArgumentError
 from . import random
 
-__all__ = ["FUNCTIONS", "rand_zipfian", "sample_unique_zipfian"]
+__all__ = ["FUNCTIONS", "rand_zipfian", "sample_unique_zipfian", "zipfian_symbols"]
 
 
 def random_exponential(lam=1.0, shape=None, dtype=None, ctx=None, out=None):
@@ -52,6 +52,14 @@ def rand_zipfian(true_classes, num_sampled, range_max, ctx=None):
 
     true = true_classes.asnumpy().astype(np.float64)
     return [nd.from_numpy(drawn), nd.from_numpy(expected(true)), nd.from_numpy(expected(drawn.astype(np.float64)))]
+
+
+def zipfian_symbols(true_classes, num_sampled, range_max):
+    """What `rand_zipfian` gives, of a symbol of classes: a list of three symbols, which draw in each run."""
+    scale = np.log(range_max + 1)
+    drawn = (sym.random.uniform(0, scale, (num_sampled,), "float64").exp() - 1).astype("int64") % range_max
+    classes = [symbol.astype("float64") for symbol in (true_classes, drawn)]
+    return [drawn, *(((k + 2) / (k + 1)).log() * (num_sampled / scale) for k in classes)]
 
 
 def sample_unique_zipfian(range_max, shape=None, out=None):

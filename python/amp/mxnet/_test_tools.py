@@ -1,13 +1,15 @@
 """What else MXNet's `test_utils` has: tolerances by dtype, comparisons of optimizers and of blocks, small helpers."""
 
 import functools
+import time
 
 import numpy as np
 
 from .. import nd
-from ..base import dtype_name
+from ..base import ArgumentError, dtype_name
 from . import random
 from ._array_comparison import assert_almost_equal
+from ._io_base import DataIter
 
 _EPSILONS = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-4, "float64": 1e-6}
 _RELATIVE = {"float16": 1e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-5, "bool": 0}
@@ -312,3 +314,52 @@ def verify_generator(
     succeeded = sum(p > alpha for p in found)
     assert always_success or succeeded >= nrepeat * success_rate, f"p values {found}: {succeeded} above {alpha}"
     return found
+
+
+class DummyIter(DataIter):
+    """The first batch of another iterator, again and again without an end: for measurements of speed.
+
+    >>> batches = mx.test_utils.DummyIter(mx.io.NDArrayIter(np.arange(6), batch_size=2))
+    >>> [next(batches).data[0].asnumpy().tolist() for _ in range(2)]
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, real_iter):
+        super().__init__(real_iter.batch_size)
+        self.real_iter = real_iter
+        self.provide_data, self.provide_label = real_iter.provide_data, real_iter.provide_label
+        self.the_batch = next(real_iter)
+
+    def next(self):
+        """The batch."""
+        return self.the_batch
+
+
+def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", **kwargs):  # noqa: N803 - MXNet's name
+    """Seconds of a run of a symbol, the mean of `N` behind a first one that is not counted.
+
+    `location` is {argument: array}; without it, shapes are `kwargs` ({name: shape}) and numbers are random. Runs are
+    'whole', forward and backward, or 'forward'. Raises ArgumentError for another `typ`.
+
+    >>> mx.test_utils.check_speed(amp.sym.exp(amp.sym.Variable("x")), x=(2, 3), N=2) > 0
+    True
+    """
+    if typ not in ("whole", "forward"):
+        raise ArgumentError(f"check_speed: typ is 'whole' or 'forward', got {typ!r}")
+    shapes = kwargs if location is None else {name: array.shape for name, array in location.items()}
+    bound = sym.simple_bind(ctx, grad_req or "write", **shapes)
+    if location is None:
+        location = {name: random.generator().normal(size=array.shape) for name, array in bound.arg_dict.items()}
+    for name, array in location.items():
+        bound.arg_dict[name][:] = array
+
+    def run():
+        bound.forward(is_train=typ == "whole")
+        if typ == "whole":
+            bound.backward(bound.outputs)
+
+    run()
+    begin = time.perf_counter()
+    for _ in range(N):
+        run()
+    return (time.perf_counter() - begin) / N

@@ -1,5 +1,7 @@
 """Errors, and constants of MXNet's module `base`."""
 
+import os
+
 import numpy as np
 
 from ..base import (
@@ -25,6 +27,8 @@ __all__ = [
     "NotImplementedForSymbol",
     "OutOfRangeError",
     "UnsupportedError",
+    "data_dir",
+    "data_dir_default",
     "py_str",
 ]
 
@@ -41,6 +45,30 @@ def py_str(x):
     'conv0'
     """
     return x if isinstance(x, str) else x.decode("utf-8")
+
+
+def data_dir_default():
+    """The folder `.mxnet` of the user's home.
+
+    >>> mx.base.data_dir_default().endswith(".mxnet")
+    True
+    """
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir():
+    """The folder for files of data: that of the variable MXNET_HOME, else `data_dir_default()`.
+
+    >>> with mx.test_utils.environment("MXNET_HOME", "/data"):
+    ...     print(mx.base.data_dir())
+    /data
+    """
+    return os.environ.get("MXNET_HOME", data_dir_default())
+
+
+def _as_list(values):
+    """A list or a tuple as it is, anything else as a list of one."""
+    return values if isinstance(values, (list, tuple)) else [values]
 
 
 # What names of operators begin with, by family.

@@ -170,6 +170,7 @@ def install():
     for name, function in several.CONTRIB.items():
         setattr(nd.contrib, name, function)
     nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
+    sym.contrib.rand_zipfian = _random_functions.zipfian_symbols
     nd._internal._sample_unique_zipfian = _random_functions.sample_unique_zipfian
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):
         setattr(nd, function.__name__, function)

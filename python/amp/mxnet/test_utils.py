@@ -33,8 +33,10 @@ from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, n
 from ._missing import getter, refusing
 from ._test_arrays import arrays_of, states_of
 from ._test_tools import (
+    DummyIter,
     assign_each,
     assign_each2,
+    check_speed,
     chi_square_check,
     collapse_sum_like,
     compare_ndarray_tuple,
@@ -62,6 +64,7 @@ from .context import Context, current_context
 from .util import use_np
 
 __all__ = [
+    "DummyIter",
     "almost_equal",
     "array",
     "assert_allclose",
@@ -74,6 +77,7 @@ __all__ = [
     "check_consistency",
     "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
+    "check_speed",
     "check_symbolic_backward",
     "check_symbolic_forward",
     "chi_square_check",

@@ -1,4 +1,4 @@
-"""Interfaces of MXNet 1.x: `mx.contrib.amp`, `mx.contrib.tensorboard`, `mx.contrib.text`, and old names of others.
+"""Interfaces of MXNet 1.x: `mx.contrib.amp`, `io`, `tensorboard`, `text`, and old names of others.
 
 `mx.contrib.nd` and `mx.contrib.sym` are `mx.nd.contrib` and `mx.sym.contrib`.
 """
@@ -6,9 +6,9 @@
 from ... import nd as _nd
 from ... import sym as _sym
 from .._missing import getter
-from . import amp, autograd, tensorboard, text
+from . import amp, autograd, io, tensorboard, text
 
-__all__ = ["amp", "autograd", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
+__all__ = ["amp", "autograd", "io", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
 
 nd = ndarray = _nd.contrib
 sym = symbol = _sym.contrib

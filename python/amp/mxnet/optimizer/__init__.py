@@ -4,6 +4,7 @@ Formulas and defaults are those of MXNet 1.9.1. Updates are computed in float32,
 """
 
 from .._missing import getter
+from . import contrib
 from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
 from .base import Optimizer, Updater
 from .descent import DCASGD, LARS, LBSGD, NAG, SGD, SGLD, Signum, Test
@@ -29,6 +30,7 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
+    "contrib",
     "create",
     "get_updater",
     "register",

@@ -18,7 +18,9 @@ from .containers import (
     Sequential,
 )
 from .convolutions import Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
+from .deformable import DeformableConvolution, ModulatedDeformableConvolution
 from .norms import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, SyncBatchNorm
+from .pixel_shuffle import PixelShuffle1D, PixelShuffle2D, PixelShuffle3D
 from .pooling import (
     AvgPool1D,
     AvgPool2D,
@@ -51,6 +53,7 @@ __all__ = [
     "Conv2DTranspose",
     "Conv3D",
     "Conv3DTranspose",
+    "DeformableConvolution",
     "Dense",
     "Dropout",
     "ELU",
@@ -77,7 +80,11 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "ModulatedDeformableConvolution",
     "PReLU",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
     "ReflectionPad2D",
     "SELU",
     "Sequential",

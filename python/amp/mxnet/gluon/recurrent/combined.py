@@ -91,6 +91,10 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     (2, 3, 5)
     """
 
+    def infer_shape(self, i, x, is_bidirect):
+        """As that of other cells; what cells give is read as it is, in a BidirectionalCell, too."""
+        super().infer_shape(i, x, False)
+
 
 class BidirectionalCell(_OfCells, HybridRecurrentCell):
     """BidirectionalCell(l_cell, r_cell, output_prefix='bi_'): one cell forwards, one backwards.

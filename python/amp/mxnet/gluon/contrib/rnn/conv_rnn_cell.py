@@ -63,9 +63,10 @@ class _Convolutions(OneLayerCell):
         sizes = {"kernel": kernel, "dilate": dilate, "pad": pad}
         return {key: repeated(size, self._rank) for key, size in sizes.items()}
 
-    def infer_shape(self, inputs, *args):
-        """Learns the channels of inputs."""
-        self.i2h_weight.shape = (*self.i2h_weight.shape[:1], inputs.shape[1], *self._i2h["kernel"])
+    def infer_shape(self, *args):
+        """Learns the channels from the inputs of a step, or from `RecurrentCell.infer_shape`'s arguments."""
+        inputs = args[0] if hasattr(args[0], "shape") else args[1]
+        self.i2h_weight.shape = (*self.i2h_weight.shape[:1], inputs.shape[-1 - self._rank], *self._i2h["kernel"])
 
     def state_info(self, batch_size=0):
         """States as large as the input behind its convolution."""
