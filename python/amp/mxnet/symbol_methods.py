@@ -6,6 +6,7 @@ from .._missing import refusing
 from ..base import ArgumentError
 from ..sym import Symbol
 from ..sym.inference import open_dims
+from ..sym.symbol import NumpySymbol
 from . import bound_symbol
 
 
@@ -128,8 +129,21 @@ def _by_name(arrays, names, what):
     return {name: readable(array, f"{what}[{name!r}]") for name, array in arrays.items() if array is not None}
 
 
+def _numpy_method(name):
+    def method(self, *args, **kwargs):
+        return getattr(sym.np, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"NumpySymbol.{name}"
+    method.__doc__ = f"`amp.sym.np.{name}` of this symbol."
+    return method
+
+
 def install():
     """Completes the class Symbol."""
+    for name in "all any cumsum diagonal dot ravel std trace var".split():
+        setattr(NumpySymbol, name, _numpy_method(name))
+    NumpySymbol.T = property(sym.np.transpose, doc="The symbol with its axes in reverse order.")
     for method in (bind, simple_bind, optimize_for, get_backend_symbol):
         method.__qualname__ = f"Symbol.{method.__name__}"
         setattr(Symbol, method.__name__, method)

@@ -56,7 +56,7 @@ class _Semantics:
     def __call__(self, decorated):
         if not inspect.isclass(decorated):
             return self._wrapped(decorated)
-        for name, value in list(vars(decorated).items()):
+        for name, value in _members(decorated).items():
             if inspect.isfunction(value):
                 setattr(decorated, name, self._wrapped(value))
             elif isinstance(value, property):
@@ -73,6 +73,17 @@ class _Semantics:
                 return function(*args, **kwargs)
 
         return call
+
+
+def _members(cls):
+    """What the class defines, and what it inherits: methods and properties, but for special ones beside `__call__`."""
+    inherited = {
+        name: value
+        for base in reversed(cls.__mro__[1:-1])
+        for name, value in vars(base).items()
+        if not name.startswith("__") or name == "__call__"
+    }
+    return {**inherited, **vars(cls)}
 
 
 def is_np_shape():

@@ -11,11 +11,17 @@ from ...base import ArgumentError, Error, dtype_name
 from ...sym import Variable
 from .. import init as initializers
 from ..context import cpu
+from ..np.array_class import ndarray
+from ..util import is_np_array
 from .parameter_gradient import GradientOfParameter
 
 
-class DeferredInitializationError(Error):
+class DeferredInitializationError(Error, RuntimeError):
     """The array of a parameter is asked for before a call has told its shape."""
+
+
+class UninitializedError(ArgumentError, RuntimeError):
+    """The array of a parameter is asked for that nobody initialized."""
 
 
 class StorageError(ArgumentError, AssertionError):
@@ -154,7 +160,7 @@ class Parameter(GradientOfParameter):
             if self.when_filled is not None:
                 self.when_filled(array)
         self._waiting = None
-        self._hold(array.astype(self._dtype, copy=False))
+        self._hold(self._class_for(array)(array.astype(self._dtype, copy=False)))
 
     def _fill(self, array, init, default_init):
         own = init if init is not None else self.init
@@ -181,7 +187,7 @@ class Parameter(GradientOfParameter):
     def data(self, ctx=None, *, device=None):
         """The array, an NDArray. `ctx` and `device` have no effect.
 
-        What is written to it is what the block computes with from the next call on. Raises ArgumentError before
+        What is written to it is what the block computes with from the next call on. Raises UninitializedError before
         `initialize`, DeferredInitializationError before the shape is known.
 
         >>> mx.gluon.Constant([1, 2]).data().dtype
@@ -193,7 +199,7 @@ class Parameter(GradientOfParameter):
             raise DeferredInitializationError(
                 f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
             )
-        raise ArgumentError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
+        raise UninitializedError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
 
     @property
     def _data(self):
@@ -219,8 +225,11 @@ class Parameter(GradientOfParameter):
         if self._shape is not None and not _fits(array.shape, self._shape):
             raise ArgumentError(f"parameter '{self.name}': expected shape {self._shape}, got {tuple(array.shape)}")
         self._waiting = None
-        cls = type(self._array) if self._array is not None else type(array)
-        self._hold(cls(array.astype(self.dtype, copy=True)))
+        self._hold(self._class_for(array)(array.astype(self.dtype, copy=True)))
+
+    def _class_for(self, array):
+        """That of the array that is there; without one `mx.np.ndarray` in `use_np`, else that of `array`."""
+        return type(self._array) if self._array is not None else ndarray if is_np_array() else type(array)
 
     def cast(self, dtype):
         """Changes the dtype, of the array too where there is one.

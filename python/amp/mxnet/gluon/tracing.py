@@ -66,17 +66,22 @@ def _trace_of(block, args):
 def infer_parameter_shapes(block, args):
     """Sets the shapes of the parameters of a block with a `hybrid_forward`, given the arrays of a call."""
     names = iter(f"data{i}" for i in range(len(flattened(args))))
+    is_numpy = any(isinstance(leaf, ndarray) for leaf in flattened(args))
     shapes = {}
 
-    def variable(value):
+    def variable(name, **known):
+        symbol = Variable(name, **known)
+        return symbol.as_np_ndarray() if is_numpy else symbol
+
+    def input_variable(value):
         if not _is_array(value):
             return value
         name = next(names)
         shapes[name] = tuple(value.shape)
-        return Variable(name)
+        return variable(name)
 
-    parameters = {name: Variable(name, **_known_shape(p)) for name, p in block._reg_params.items()}
-    outputs = block.hybrid_forward(sym, *mapped(args, variable), **parameters)
+    parameters = {name: variable(name, **_known_shape(p)) for name, p in block._reg_params.items()}
+    outputs = block.hybrid_forward(sym, *mapped(args, input_variable), **parameters)
     net = Group([leaf for leaf in flattened(outputs)])
     known = set(net.list_arguments())
     arguments, _, states = net.infer_shape_partial(**{n: shape for n, shape in shapes.items() if n in known})

@@ -1,0 +1,132 @@
+"""Blocks in numpy mode, and where MXNet 2 and programs look for what blocks are made of."""
+
+import importlib
+
+import pytest
+
+import amp.mxnet as mx
+from amp.mxnet import gluon
+
+
+@pytest.fixture
+def numpy_mode():
+    mx.npx.set_np()
+    yield
+    mx.npx.reset_np()
+
+
+def test_parameters_are_numpy_arrays_in_numpy_mode(numpy_mode):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Dense(2))
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam")
+    with mx.autograd.record():
+        loss = (net(mx.np.ones((3, 5))) ** 2).sum()
+    loss.backward()
+    trainer.step(3)
+    for name, parameter in net.collect_params().items():
+        assert type(parameter.data()) is mx.np.ndarray, name
+        assert parameter.grad_req == "null" or type(parameter.grad()) is mx.np.ndarray, name
+    loaded = gluon.Parameter("w", shape=(2,))
+    loaded.set_data(mx.nd.ones((2,)))
+    assert type(loaded.data()) is mx.np.ndarray
+
+
+def test_parameters_are_classic_arrays_otherwise():
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    assert type(net.weight.data()) is type(net.weight.grad()) is mx.nd.NDArray
+
+
+@mx.use_np
+class _Scaled(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.scale = gluon.Parameter("scale", shape=(3,), init="ones")
+
+    def forward(self, x):
+        return x * self.scale.data()
+
+
+def test_use_np_on_a_class_is_for_inherited_methods_too():
+    """Blocks inherit `initialize`, which makes the arrays."""
+    block = _Scaled()
+    block.initialize()
+    assert type(block.scale.data()) is mx.np.ndarray and not mx.is_np_array()
+    assert block(mx.np.ones((2, 3))).shape == (2, 3)
+    assert gluon.HybridBlock.initialize is not _Scaled.initialize  # the base class stays as it is
+
+
+def test_numpys_methods_of_numpys_symbols():
+    """A `hybrid_forward` in numpy mode calls them while shapes are learned."""
+    symbol = mx.sym.Variable("x").as_np_ndarray()
+    for name in "all any cumsum diagonal ravel std trace var".split():
+        expected = getattr(mx.np, name)(mx.np.ones((3, 3))).shape
+        assert getattr(symbol, name)().infer_shape(x=(3, 3))[1] == [expected], name
+    assert symbol.dot(mx.sym.Variable("y").as_np_ndarray()).infer_shape(x=(2, 3), y=(3, 4))[1] == [(2, 4)]
+    assert not hasattr(mx.sym.Variable("x"), "dot")  # a classic symbol has no such method in MXNet either
+
+
+def test_hybrid_forward_learns_shapes_with_numpys_symbols(numpy_mode):
+    class Product(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = self.params.get("weight", shape=(2, 0), allow_deferred_init=True, init="ones")
+
+        def hybrid_forward(self, F, x, weight):  # noqa: N803 - MXNet's name
+            return x.dot(x.T) + F.npx.fully_connected(x, weight, num_hidden=2, no_bias=True)
+
+    block = Product()
+    block.initialize()
+    assert block(mx.np.ones((2, 3))).asnumpy().tolist() == [[6, 6], [6, 6]] and block.weight.shape == (2, 3)
+
+
+def test_arrays_that_nobody_made_are_runtime_errors():
+    with pytest.raises(RuntimeError, match="call initialize"):
+        gluon.Parameter("w", shape=(2,)).data()
+    waiting = gluon.nn.Dense(2)
+    waiting.initialize()
+    with pytest.raises(RuntimeError, match="follows from the first call"):
+        waiting.weight.data()
+
+
+@pytest.mark.parametrize(
+    "module, name",
+    [
+        ("gluon.nn.basic_layers", "Dense"),
+        ("gluon.nn.conv_layers", "Conv2D"),
+        ("gluon.rnn.rnn_cell", "LSTMCell"),
+        ("gluon.rnn.rnn_layer", "LSTM"),
+        ("gluon.contrib.nn.basic_layers", "Identity"),
+        ("gluon.contrib.cnn.conv_layers", "DeformableConvolution"),
+        ("gluon.contrib.data.sampler", "IntervalSampler"),
+    ],
+)
+def test_modules_inside_of_gluons_packages(module, name):
+    inner = importlib.import_module(f"amp.mxnet.{module}")
+    package, _, last = module.rpartition(".")
+    outer = importlib.import_module(f"amp.mxnet.{package}")
+    assert getattr(inner, name) is getattr(outer, name) and getattr(outer, last) is inner
+
+
+def test_layers_that_mxnet_2_has_in_nn():
+    assert gluon.nn.PixelShuffle2D is gluon.contrib.nn.PixelShuffle2D
+    assert gluon.nn.DeformableConvolution is gluon.contrib.cnn.DeformableConvolution
+    assert gluon.nn.PixelShuffle3D((1, 2, 2))(mx.np.ones((1, 8, 3, 4, 5))).shape == (1, 2, 3, 8, 10)
+
+
+def test_shapes_of_stacked_and_convolutional_cells():
+    stacks = []
+    for _ in range(2):
+        stack = gluon.rnn.HybridSequentialRNNCell()
+        stack.add(gluon.rnn.LSTMCell(5))
+        stack.add(gluon.rnn.LSTMCell(5))
+        stacks.append(stack)
+    both = gluon.rnn.BidirectionalCell(*stacks)
+    both.infer_shape(0, mx.nd.ones((2, 3, 4)), True)
+    assert [stack[1].i2h_weight.shape for stack in stacks] == [(20, 5), (20, 5)]
+    cell = gluon.rnn.Conv1DLSTMCell((-1, 7), 2, 3, 3)
+    cell.infer_shape(0, mx.nd.ones((8, 4, 5, 7)), False)
+    assert cell.i2h_weight.shape == (8, 5, 3)
+    assert cell.h2h_weight.shape == (8, 2, 3)
