@@ -6,10 +6,13 @@ from .. import _core
 from ..base import ArgumentError, did_you_mean
 from ._custom import CustomOp, CustomOpProp, register
 from ._missing import getter
+from ._python_ops import NDArrayOp, NumpyOp, PythonOp  # noqa: F401 - their base class
 
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
     "OperatorArguments",
     "get_all_registered_operators",
     "get_all_registered_operators_grouped",
