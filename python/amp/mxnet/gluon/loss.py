@@ -336,6 +336,8 @@ class TripletLoss(Loss):
 class PoissonNLLLoss(Loss):
     """PoissonNLLLoss(weight=None, from_logits=True, batch_axis=0, compute_full=False): one value, the mean over all.
 
+    For arrays of `mx.np` it is a value for each sample, as in MXNet 2.
+
     The negative logarithm of the Poisson probability of `target`; `pred` is the logarithm of the rate, with
     `from_logits=False` the rate. `compute_full` adds Stirling's approximation of what depends on the target alone.
 
@@ -358,7 +360,8 @@ class PoissonNLLLoss(Loss):
         if self._compute_full:
             factorial = target * module.log(target) - target + 0.5 * module.log(target * _TWO_PI)
             loss = loss + factorial * (target > 1)
-        return module.mean(self.weighted(loss, sample_weight))
+        loss = self.weighted(loss, sample_weight)
+        return self.mean(loss) if getattr(pred, "_is_numpy", False) else module.mean(loss)
 
 
 _TWO_PI = 6.283185307179586
@@ -367,7 +370,8 @@ _TWO_PI = 6.283185307179586
 class CosineEmbeddingLoss(Loss):
     """CosineEmbeddingLoss(weight=None, batch_axis=0, margin=0): 1 - cos of two vectors that are alike (label 1).
 
-    For others (label -1) it is how much the cosine is above the margin.
+    For others (label -1) it is how much the cosine is above the margin. The result is (N, 1), as in MXNet 1.x; for
+    arrays of `mx.np` it is (N,), as in MXNet 2.
 
     >>> mx.gluon.loss.CosineEmbeddingLoss()(amp.nd.array([[3, 0]]), amp.nd.array([[0, 1]]), amp.nd.array([1]))
     [[1.]]
@@ -384,7 +388,8 @@ class CosineEmbeddingLoss(Loss):
         cosine = self._cosine(module, _like(input1, input2), input2)
         label = module.reshape(label, shape=(-1, 1))
         loss = (label == 1) * (1 - cosine) + (label == -1) * _relu(cosine - self._margin)
-        return self.weighted(loss, sample_weight)
+        loss = self.weighted(loss, sample_weight)
+        return self.mean(loss) if getattr(input1, "_is_numpy", False) else loss
 
     @staticmethod
     def _cosine(module, x, y):

@@ -1,9 +1,13 @@
 """The class of arrays with NumPy's semantics."""
 
+import sys
+
 import numpy as np
 
 from ..._core import NDArray
 from ...base import UnsupportedError
+
+_API_VERSIONS = ("2021.10", "2021.12", "2022.12")
 
 
 class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
@@ -29,6 +33,28 @@ class ndarray(NDArray):  # noqa: N801 - NumPy's and MXNet's name
         if self.ndim < 2:
             raise ValueError(f"mT: expected an array with two axes or more, got shape {self.shape}")
         return self.swapaxes(-1, -2)
+
+    def __getitem__(self, key):
+        return super().__getitem__(self._known_key(key))
+
+    def __setitem__(self, key, value):
+        super().__setitem__(self._known_key(key), value)
+
+    def _known_key(self, key):
+        """A number has no axis, but `x[:]` is allowed, as in MXNet: `x += 1` writes there."""
+        return ... if self.ndim == 0 and isinstance(key, slice) and key == slice(None) else key
+
+    def __index__(self):
+        """The number of an integer without axes. Raises TypeError for other arrays, as NumPy does."""
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError(f"only an integer without axes is an index, not {self.dtype.name} of shape {self.shape}")
+        return int(self.item())
+
+    def __array_namespace__(self, api_version=None):
+        """The module whose functions take this array, `mx.np`, by the Python array API standard."""
+        if api_version not in (None, *_API_VERSIONS):
+            raise ValueError(f"version {api_version!r} of the array API; known are {', '.join(_API_VERSIONS)}")
+        return sys.modules[__package__]
 
     def tolist(self):
         """The elements as nested lists of Python numbers."""

@@ -5,9 +5,15 @@ import numpy as np
 from ... import _core
 from ..._core import NDArray
 from ..._invoke import invoke
-from ...base import ArgumentError, dtype_name
+from ...base import ArgumentError, UnsupportedError, dtype_name
 from ...nd.create import filled
+from ..util import is_np_default_dtype
 from .array_class import ndarray
+
+
+def default_float(dtype=None):
+    """`dtype`, or where that is None float32, in `np_default_dtype` float64."""
+    return dtype if dtype is not None else "float64" if is_np_default_dtype() else "float32"
 
 
 def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A002 - NumPy's name
@@ -21,7 +27,7 @@ def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A00
            [3., 4.]])
     """
     if dtype is None and not _keeps_dtype(object):
-        dtype = "float32"
+        dtype = default_float()
     if isinstance(object, (list, tuple)):
         object = np.asarray(_on_host(object))  # noqa: A001
     source = NDArray(object)
@@ -55,15 +61,21 @@ def asarray(a, dtype=None, ctx=None, *, device=None):
     return array(a, dtype)
 
 
-def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
-    """An array of zeros; `shape` is a number or a tuple. float32 by default.
+def _require_rows(name, order):
+    if order not in (None, "C"):
+        raise UnsupportedError(f"{name}: order={order!r} is not supported, nor is it in MXNet; arrays are row-major")
 
-    Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
+
+def zeros(shape, dtype=None, order="C", ctx=None, *, device=None):
+    """An array of zeros; `shape` is a number or a tuple. float32 by default, in `np_default_dtype` float64.
+
+    Raises ArgumentError for unknown dtypes, GraphError for negative sizes, UnsupportedError for another order than 'C'.
 
     >>> mx.np.zeros((2, 3)).dtype
     dtype('float32')
     """
-    return filled("_npi_zeros", shape, dtype, ndarray)
+    _require_rows("zeros", order)
+    return filled("_npi_zeros", shape, default_float(dtype), ndarray)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
@@ -74,7 +86,8 @@ def ones(shape, dtype=None, order="C", ctx=None, *, device=None):
     >>> mx.np.ones((2,), dtype="int32")
     array([1, 1], dtype=int32)
     """
-    return filled("_npi_ones", shape, dtype, ndarray)
+    _require_rows("ones", order)
+    return filled("_npi_ones", shape, default_float(dtype), ndarray)
 
 
 def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
@@ -85,7 +98,7 @@ def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
     >>> mx.np.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, order)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
@@ -96,10 +109,11 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out
     >>> mx.np.full((2,), 7)
     array([7, 7])
     """
+    _require_rows("full", order)
     if isinstance(fill_value, NDArray):
         fill_value = fill_value.asnumpy()
     if dtype is None:
-        dtype = "float32" if isinstance(fill_value, float) else np.asarray(fill_value).dtype
+        dtype = default_float() if isinstance(fill_value, float) else np.asarray(fill_value).dtype
     result = ndarray(np.full(shape, fill_value, _core.numpy_dtype(dtype)))
     if out is None:
         return result
@@ -119,13 +133,15 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, *, device=None):
         start, stop = 0, start
     numbers = {"start": start, "stop": stop, "step": 1 if step is None else step}
     attributes = {key: repr(float(value)) for key, value in numbers.items()}
+    if dtype is None and is_np_default_dtype():
+        dtype = np.result_type(*numbers.values())
     attributes["dtype"] = dtype_name("float32" if dtype is None else dtype)
     return invoke("_arange", [], {}, attributes, None, ndarray)[0]
 
 
 def of_dtype(values, dtype):
-    """Numbers of NumPy as an array of `dtype`, float32 where that is None."""
-    return ndarray(values.astype(_core.numpy_dtype("float32" if dtype is None else dtype)))
+    """Numbers of NumPy as an array of `dtype`, of the default where that is None."""
+    return ndarray(values.astype(_core.numpy_dtype(default_float(dtype))))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, *, device=None):

@@ -6,6 +6,7 @@ from ..._core import NDArray
 from ...base import ArgumentError, UnsupportedError
 from ...nd import methods
 from ...nd.operators import find_function as find_operator
+from ..util import is_np_default_dtype
 from . import host
 from .create import array, asarray
 from .run import into, run
@@ -82,12 +83,19 @@ def unary(name):
     return function
 
 
+def _as_default_floats(x):
+    """Integers and truths as float64, which quotients have in `np_default_dtype`."""
+    return x.astype("float64") if isinstance(x, NDArray) and x.dtype.kind in "iub" else x
+
+
 def binary(name):
     """NumPy's function of two arrays, or of an array and a number, that does what Python's operator does."""
     python_name = BINARY[name]
 
     def function(x1, x2, out=None, **options):
         _require_defaults(name, options)
+        if python_name == "truediv" and is_np_default_dtype():
+            x1, x2 = _as_default_floats(x1), _as_default_floats(x2)
         if isinstance(x1, NDArray) or not isinstance(x2, NDArray):
             result = methods.binary(python_name, asarray(x1), x2 if methods.scalar_text(x2) else asarray(x2))
         elif methods.scalar_text(x1) is None or python_name in methods.COMPARISONS:

@@ -13,6 +13,8 @@ from .array_class import ndarray
 # Those of NumPy 1.
 _OLD_NAMES = {"atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
 
+_WITH_METHODS = ("nanpercentile", "nanquantile", "percentile", "quantile")  # whose `method` was `interpolation` before
+
 
 @functools.cache
 def find(name):
@@ -30,6 +32,8 @@ def wrapped(function, name):
         if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
             _trace.refuse(name)
         _recording.refuse(name, *given)
+        if "interpolation" in kwargs and on_host.__name__ in _WITH_METHODS:
+            kwargs["method"] = kwargs.pop("interpolation")
         return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
 
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]

@@ -3,6 +3,7 @@
 from ..._core import NDArray
 from ...base import dtype_name
 from ...sym.attributes import attribute_text
+from ..util import is_np_default_dtype
 from .create import array, asarray
 from .examples import with_example
 from .run import run
@@ -20,6 +21,8 @@ def _reduce(op, a, axis, out, keepdims, dtype=None, **attributes):
 
 def _sum_like(op):
     def function(a, axis=None, dtype=None, out=None, keepdims=False):
+        if op == "_npi_mean" and dtype is None and is_np_default_dtype() and asarray(a).dtype.kind in "iub":
+            dtype = "float64"
         return _reduce(op, a, axis, out, keepdims, dtype)
 
     return function

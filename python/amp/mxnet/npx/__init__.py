@@ -10,8 +10,9 @@ from ... import _core
 from ..._core import NDArray
 from ..._namespace import Namespace as _Namespace
 from ...base import did_you_mean as _did_you_mean
+from ...nd import from_dlpack as _from_dlpack
 from ...nd import load as _load
-from ...nd import save
+from ...nd import to_dlpack_for_read, to_dlpack_for_write
 from ...nd.operators import run as _run
 from ...sym.operators import Operator as _Operator
 from ...sym.operators import function_names as _function_names
@@ -21,7 +22,7 @@ from ..np.array_class import ndarray
 from ..util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np
 from . import random
 from ._places import index_add, index_update
-from ._python_functions import cond, constraint_check, deconvolution, from_numpy, nonzero, savez
+from ._python_functions import cond, constraint_check, deconvolution, from_numpy, nonzero, save, savez
 
 __all__ = [
     "cond",
@@ -32,6 +33,7 @@ __all__ = [
     "current_device",
     "deconvolution",
     "foreach",
+    "from_dlpack",
     "from_numpy",
     "gpu",
     "index_add",
@@ -47,6 +49,8 @@ __all__ = [
     "save",
     "savez",
     "set_np",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "waitall",
     "while_loop",
 ]
@@ -71,6 +75,17 @@ def load(fname):
 def _is_npy(path):
     with open(path, "rb") as file:
         return file.read(6) == b"\x93NUMPY"
+
+
+def from_dlpack(dlpack):
+    """An `ndarray` of what `to_dlpack_for_read` gives, or of an array that has `__dlpack__`; memory is shared.
+
+    Raises ArgumentError for what is no DLPack producer.
+
+    >>> mx.npx.from_dlpack(mx.npx.to_dlpack_for_read(mx.np.ones((2,))))
+    array([1., 1.])
+    """
+    return ndarray(_from_dlpack(dlpack))
 
 
 def waitall():

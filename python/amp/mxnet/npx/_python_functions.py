@@ -1,9 +1,12 @@
 """Functions of `mx.npx` that are no operators."""
 
+import io
+
 import numpy as np
 
 from ... import _core, _recording, _trace, nd
 from ..._core import NDArray
+from ..._paths import encoded, write_file
 from ...base import ArgumentError
 from ...nd.operators import run as run_operator
 from ...sym.operators import Operator
@@ -25,6 +28,22 @@ def from_numpy(array, zero_copy=True):
     [5.0, 5.0]
     """
     return ndarray(nd.from_numpy(array, zero_copy))
+
+
+def save(file, arr):
+    """Writes an array to a .npy file, as MXNet 2 does; under other names what `amp.nd.save` writes, as MXNet 1.x does.
+
+    `arr` is an array, or for other names also a list or {name: array}. Raises ArgumentError for what cannot be written.
+
+    >>> mx.npx.save("own.npy", mx.np.ones((2,)))
+    >>> mx.npx.load("own.npy")
+    array([1., 1.])
+    """
+    if not encoded(file).endswith(b".npy") or isinstance(arr, (list, tuple, dict)):
+        return nd.save(file, arr)
+    content = io.BytesIO()
+    np.save(content, asarray(arr).asnumpy())
+    return write_file(file, content.getvalue())
 
 
 def savez(file, *args, **kwds):
