@@ -15,6 +15,34 @@ def f32(*values):
 # ---- functions of arrays ----
 
 
+@pytest.mark.parametrize("make", [nd.array, mx.np.array])
+def test_assigning_to_slices(make):
+    source = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    x, expected = make(source), source.copy()
+    changed = nd._internal._slice_assign(x, make(-np.ones((2, 1, 3))), begin=(0, 0, 0), end=(2, 1, 3))
+    expected[:, :1, :3] = -1
+    np.testing.assert_array_equal(changed.asnumpy(), expected)
+    np.testing.assert_array_equal(x.asnumpy(), source)
+    assert nd._internal._crop_assign_scalar(x, scalar=5, begin=(1,), end=(None,), out=x) is x
+    expected = source.copy()
+    expected[1:] = 5
+    np.testing.assert_array_equal(x.asnumpy(), expected)
+    assert x.slice_assign_scalar(7, (None, None, 3), (None, None, None), (None, None, -2)) is x
+    expected[..., 3::-2] = 7
+    assert type(x.slice_assign(make(np.zeros(4)), (0, 2), (1, 3))) is type(x)
+    expected[0, 2] = 0
+    np.testing.assert_array_equal(x.asnumpy(), expected)
+
+
+def test_names_of_sparse_arrays():
+    x, sparse = nd.ones((2,)), nd.sparse
+    assert not isinstance(x, (sparse.CSRNDArray, sparse.RowSparseNDArray, sparse.BaseSparseNDArray))
+    assert sparse.add(x, x).asnumpy().tolist() == [2, 2] and sparse.zeros("default", (2,)).shape == (2,)
+    for make in (sparse.CSRNDArray, sparse.csr_matrix, sparse.row_sparse_array, lambda s: sparse.zeros("csr", s)):
+        with pytest.raises(amp.UnsupportedError, match="sparse arrays are not supported"):
+            make((2, 3))
+
+
 def test_boolean_mask():
     x = nd.array([[1, 2], [3, 4], [5, 6]])
     x.attach_grad()

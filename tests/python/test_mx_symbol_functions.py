@@ -228,6 +228,17 @@ def test_methods_of_arrays_are_refused(name):
         getattr(amp.sym.Variable("a"), name)()
 
 
+def test_a_graph_as_text():
+    layer = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, no_bias=True, name="fc")
+    text = mx.sym.Group([mx.sym.SliceChannel(layer, num_outputs=3, name="s")[2], layer]).debug_str()
+    assert text.splitlines() == [
+        *("Symbol Outputs:", "\toutput[0]=s(2)", "\toutput[1]=fc(0)", "Variable:x", "Variable:fc_weight", "-" * 20),
+        *("Op:FullyConnected, Name=fc", "Inputs:", "\targ[0]=x(0)", "\targ[1]=fc_weight(0)"),
+        *("Attrs:", "\tno_bias=True", "\tnum_hidden=3", "-" * 20),
+        *("Op:SliceChannel, Name=s", "Inputs:", "\targ[0]=fc(0)", "Attrs:", "\tnum_outputs=3"),
+    ]
+
+
 def test_gradient_is_refused():
     with pytest.raises(amp.UnsupportedError, match=r"use amp.gradient\(symbol"):
         amp.sym.Variable("a").gradient(["a"])

@@ -149,8 +149,8 @@ SIGNATURES = {
     amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
 }
 
-SYMBOL_MEMBERS = """as_nd_ndarray as_np_ndarray attr attr_dict bind eval get_backend_symbol get_children get_internals
-list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for save simple_bind
+SYMBOL_MEMBERS = """as_nd_ndarray as_np_ndarray attr attr_dict bind debug_str eval get_backend_symbol get_children
+get_internals list_arguments list_attr list_auxiliary_states list_inputs list_outputs name optimize_for save simple_bind
 tojson""".split()
 INFERENCE_MEMBERS = ["infer_shape", "infer_shape_partial", "infer_type", "infer_type_partial"]
 
@@ -184,8 +184,8 @@ set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
-    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size split_v2 stype to_device "
-    "to_dlpack_for_read to_dlpack_for_write tostype wait_to_read"
+    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size slice_assign slice_assign_scalar split_v2 "
+    "stype to_device to_dlpack_for_read to_dlpack_for_write tostype wait_to_read"
 ).split() + list(amp.nd.methods.FLUENT)
 
 

@@ -16,6 +16,8 @@ from ..sym import Symbol
 from . import (
     _current_scopes,
     _missing,
+    _slice_assignment,
+    _sparse_names,
     amp,
     array_methods,
     autograd,
@@ -82,6 +84,8 @@ _current_scopes.install()
 nd_functions.install()
 image.operators.install()
 array_methods.install()
+_slice_assignment.install()
+_sparse_names.install()
 symbol_methods.install()
 init.FusedRNN = rnn.FusedRNN  # where MXNet has it
 symbol_control_flow.install()

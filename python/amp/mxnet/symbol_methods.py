@@ -1,5 +1,7 @@
 """What `import amp.mxnet` adds to the class Symbol: binding as MXNet 1.x does it, and fusion as its backends do it."""
 
+import json
+
 from .. import sym
 from .._arrays import readable
 from .._missing import refusing
@@ -93,6 +95,30 @@ def get_backend_symbol(self, backend):
     return self.optimize_for(backend)
 
 
+def debug_str(self):
+    """The graph as text: outputs, and each node with its inputs and attributes. `n(i)` is output `i` of the node `n`.
+
+    >>> amp.sym.exp(amp.sym.Variable("x"), name="e").debug_str().split("-" * 20)[1].split()
+    ['Op:exp,', 'Name=e', 'Inputs:', 'arg[0]=x(0)']
+    """
+    graph = json.loads(self.tojson())
+    nodes = graph["nodes"]
+
+    def named(entry):
+        return f"{nodes[entry[0]]['name']}({entry[1]})"
+
+    lines = ["Symbol Outputs:", *(f"\toutput[{i}]={named(entry)}" for i, entry in enumerate(graph["heads"]))]
+    for node in nodes:
+        if node["op"] == "null":
+            lines.append(f"Variable:{node['name']}")
+            continue
+        lines += ["-" * 20, f"Op:{node['op']}, Name={node['name']}", "Inputs:"]
+        lines += [f"\targ[{i}]={named(entry)}" for i, entry in enumerate(node["inputs"])]
+        attributes = node.get("attrs", {})
+        lines += ["Attrs:"] * bool(attributes) + [f"\t{key}={value}" for key, value in sorted(attributes.items())]
+    return "\n".join(lines) + "\n"
+
+
 def histogram(a, bins=10, range=None, name=None):
     """Symbols of how many elements lie in each of a number of equal bins of a range, and of the bins' edges.
 
@@ -144,7 +170,7 @@ def install():
     for name in "all any cumsum diagonal dot ravel std trace var".split():
         setattr(NumpySymbol, name, _numpy_method(name))
     NumpySymbol.T = property(sym.np.transpose, doc="The symbol with its axes in reverse order.")
-    for method in (bind, simple_bind, optimize_for, get_backend_symbol):
+    for method in (bind, simple_bind, optimize_for, get_backend_symbol, debug_str):
         method.__qualname__ = f"Symbol.{method.__name__}"
         setattr(Symbol, method.__name__, method)
     Symbol._bind, Symbol._simple_bind = bind, simple_bind  # as MXNet 2 names them
