@@ -16,12 +16,6 @@ constexpr std::int64_t kChunk = 4096;  // boxes that are looked at together
 constexpr std::int64_t kBlock = 64;    // ranked boxes that are decided together
 constexpr std::size_t kLists = sizeof(RankedBoxes) / sizeof(float*);
 
-const BoxNmsTable& Active() {
-  static const BoxNmsTable& table =
-      BestTable<BoxNmsTable>({{Isa::kGeneric, BoxNmsGeneric}, {Isa::kAvx2, BoxNmsAvx2}, {Isa::kAvx512, BoxNmsAvx512}});
-  return table;
-}
-
 // Larger scores have smaller ranks; of equal scores the first one has the smaller. No NaN.
 std::uint64_t RankOf(float score, std::int64_t row) {
   return std::uint64_t{~SortKeyOf(score)} << 32 | static_cast<std::uint32_t>(row);
@@ -119,7 +113,7 @@ class Image {
     const auto suppress = [&](std::int64_t from, std::int64_t to, bool among_themselves) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (boxes_.is_left_out[i]) continue;
-        Active().suppress(boxes_, i, among_themselves ? i + 1 : from, to, limit, of_any_class);
+        ActiveBoxNms().suppress(boxes_, i, among_themselves ? i + 1 : from, to, limit, of_any_class);
       }
     };
     suppress(begin, end, true);
@@ -165,6 +159,12 @@ void BoxNms::Run(const float* x, float* y, void* scratch) const {
     const std::int64_t first = i * count * width;
     Image(*this, x + first, y + first, static_cast<std::uint64_t*>(scratch) + i * ScratchOf(*this)).Run();
   });
+}
+
+const BoxNmsTable& ActiveBoxNms() {
+  static const BoxNmsTable& table =
+      BestTable<BoxNmsTable>({{Isa::kGeneric, BoxNmsGeneric}, {Isa::kAvx2, BoxNmsAvx2}, {Isa::kAvx512, BoxNmsAvx512}});
+  return table;
 }
 
 }  // namespace amp::kernels

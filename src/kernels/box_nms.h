@@ -44,5 +44,7 @@ const BoxNmsTable* BoxNmsGeneric();
 // Null where the compiler was not told to make code for it.
 const BoxNmsTable* BoxNmsAvx2();
 const BoxNmsTable* BoxNmsAvx512();
+// The best that AllowedIsa() permits.
+const BoxNmsTable& ActiveBoxNms();
 
 }  // namespace amp::kernels

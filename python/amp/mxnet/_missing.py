@@ -30,7 +30,6 @@ _REASONS = {
     "image.CreateDetAugmenter": _DETECTION,
     "image.ImageDetIter": _DETECTION,
     "io.ImageDetRecordIter": _DETECTION,
-    "model.FeedForward": "use mx.mod.Module",
     "test_utils.compare_optimizer": "sparse arrays are not supported, and dense updates have one implementation",
     "test_utils.create_sparse_array": _SPARSE,
     "test_utils.create_sparse_array_zd": _SPARSE,

@@ -3,9 +3,11 @@
 from .. import nd
 from ..base import GraphError
 from ..checkpoint import load_checkpoint, save_checkpoint
+from ._feed_forward import FeedForward
 from ._missing import getter
+from .callback import BatchEndParam
 
-__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
 
 def load_params(prefix, epoch):

@@ -133,6 +133,25 @@ OpCase DrawCorrelation(Random& random) {
   return c;
 }
 
+// Images are smaller than a feature.
+OpCase DrawProposals(Random& random, std::int64_t images) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t height = random.Int(1, 5), width = random.Int(1, 5);
+  OpCase c = Same({{{dtype, Shape{images, 4, height, width}}},
+                   {{dtype, Shape{images, 8, height, width}}},
+                   {{dtype, Shape{images, 3}}, Values::kFractions}},
+                  {{"scales", "(1, 2)"}, {"ratios", "(0.5,)"}});
+  c.attrs["rpn_post_nms_top_n"] = PrintAttr(random.Int(1, 9));
+  Maybe(random, &c.attrs, "rpn_pre_nms_top_n", random.Of({"0", "3"}));
+  Maybe(random, &c.attrs, "threshold", random.Of({"0", "0.3"}));
+  Maybe(random, &c.attrs, "rpn_min_size", random.Of({"0", "1"}));
+  Maybe(random, &c.attrs, "output_score", Flag(random));
+  Maybe(random, &c.attrs, "iou_loss", Flag(random));
+  return c;
+}
+OpCase DrawProposal(Random& random) { return DrawProposals(random, 1); }
+OpCase DrawMultiProposal(Random& random) { return DrawProposals(random, random.Int(1, 3)); }
+
 OpCase DrawPsRoiPooling(Random& random) {
   const DType dtype = random.Type(FloatTypes());
   const std::int64_t channels = random.Int(1, 3), size = random.Int(1, 3), group = random.Int(0, 3);
@@ -154,6 +173,8 @@ const std::vector<OpRow>& TargetOpRows() {
       {"Correlation", DrawCorrelation},
       {"_contrib_MultiBoxTarget", DrawMultiBoxTarget},
       {"_contrib_PSROIPooling", DrawPsRoiPooling},
+      {"_contrib_Proposal", DrawProposal},
+      {"_contrib_MultiProposal", DrawMultiProposal},
       {"_contrib_allclose", DrawAllClose},
       {"_contrib_bipartite_matching", DrawBipartiteMatching},
       {"_contrib_box_encode", DrawBoxEncode},

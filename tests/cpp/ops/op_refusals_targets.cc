@@ -73,6 +73,14 @@ void AddDetection(std::vector<Refusal>* all) {
         {{"spatial_scale", "2"}, {"output_dim", "2"}, {"pooled_size", "3"}},
         {},
         {"attribute spatial_scale"}},
+       {"_contrib_Proposal", {{"scales", "()"}}, {F32({1, 2, 2, 2})}, {"attribute scales: expected positive numbers"}},
+       {"_contrib_Proposal", {{"ratios", "(1, -1)"}}, {F32({1, 2, 2, 2})}, {"attribute ratios: expected positive"}},
+       {"_contrib_Proposal", {}, {F32({2, 24, 2, 2})}, {"expected cls_prob of shape [1,24,?,?], got [2,24,2,2]"}},
+       {"_contrib_MultiProposal", {}, {F32({2, 18, 2, 2})}, {"expected cls_prob of shape [?,24,?,?]"}},
+       {"_contrib_MultiProposal",
+        {{"rpn_post_nms_top_n", "0"}},
+        {F32({2, 24, 2, 2})},
+        {"attribute rpn_post_nms_top_n"}},
        {"_backward_box_nms", {}, {F32({6}), F32({6})}, {"expected data (..., boxes, values), got [6]"}},
        {"_backward_box_nms", {{"in_format", "edge"}}, {F32({2, 6})}, {"attribute in_format"}}});
 }

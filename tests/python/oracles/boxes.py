@@ -98,6 +98,81 @@ def draw_box_nms(d):
 operator("_contrib_box_nms", box_nms, draw_box_nms)
 
 
+def anchors_of(attrs):
+    """Around the feature at (0, 0), by ratio and scale."""
+    stride = attrs.get("feature_stride", 16)
+    middle, boxes = (stride - 1) / 2, []
+    for ratio in attrs.get("ratios", (0.5, 1.0, 2.0)):
+        for scale in attrs.get("scales", (4.0, 8.0, 16.0, 32.0)):
+            width = np.floor(np.sqrt(np.floor(stride**2 / ratio)) + 0.5) * scale
+            height = np.floor(width / scale * ratio + 0.5) * scale
+            half = np.array([width - 1, height - 1]) / 2
+            boxes.append(np.concatenate([middle - half, middle + half]))
+    return np.array(boxes)
+
+
+def overlap_of_pixels(a, b):
+    """As `overlap`, of boxes whose last pixels belong to them."""
+    return overlap(a + [0, 0, 1, 1], b + [0, 0, 1, 1])
+
+
+def regions_of_image(attrs, scores, codes, info):
+    """(scores, boxes) that remain, best first."""
+    stride, base = attrs.get("feature_stride", 16), anchors_of(attrs)
+    rows, columns = scores.shape[1:]
+    found = []
+    for i, j, a in np.ndindex(rows, columns, len(base)):
+        anchor, code = base[a] + stride * np.array([j, i, j, i]), codes[4 * a : 4 * a + 4, i, j]
+        if attrs.get("iou_loss", False):
+            box = anchor + code
+        else:
+            size = anchor[2:] - anchor[:2] + 1
+            middle, half = code[:2] * size + (anchor[:2] + anchor[2:]) / 2, (np.exp(code[2:]) * size - 1) / 2
+            box = np.concatenate([middle - half, middle + half])
+        box = np.clip(box, 0, [info[1] - 1, info[0] - 1] * 2)
+        least, score = attrs.get("rpn_min_size", 16) * info[2], scores[len(base) + a, i, j]
+        if (box[2:] - box[:2] + 1 < least).any():
+            box, score = box + np.array([-1, -1, 1, 1]) * least / 2, -1
+        if i >= int(info[0] / stride) or j >= int(info[1] / stride):
+            score = -1
+        found.append((score, box))
+    found = [found[i] for i in np.argsort([-score for score, _ in found], kind="stable")]
+    most = attrs.get("rpn_pre_nms_top_n", 6000)
+    kept = []
+    for score, box in found[:most] if most > 0 else found:
+        if all(overlap_of_pixels(box, other) <= attrs.get("threshold", 0.7) for _, other in kept):
+            kept.append((score, box))
+    return kept
+
+
+def proposals(attrs, scores, codes, info):
+    count, rows, found = attrs.get("rpn_post_nms_top_n", 300), [], []
+    for n in range(len(scores)):
+        kept = regions_of_image(attrs, wide(scores[n]), wide(codes[n]), wide(info[n]))[:count]
+        for i in range(count):
+            score, box = kept[i % len(kept)]
+            rows.append([n, *box])
+            found.append([score])
+    regions = Expected(np.array(rows), scores.dtype, 64 * (np.abs(rows) + 64))
+    return [regions, Expected(np.array(found), scores.dtype)] if attrs.get("output_score", False) else regions
+
+
+def draw_proposals(d, images):
+    attrs = {"scales": (1.0, 2.0), "ratios": (0.5, 2.0), "rpn_post_nms_top_n": d.int(1, 12)}
+    attrs |= d.some(feature_stride=8, rpn_pre_nms_top_n=d.of([0, 7]), threshold=d.of([0.3001, 0.7001]))
+    attrs |= d.some(rpn_min_size=d.of([0, 5]), output_score=True, iou_loss=True)
+    rows, columns = d.ints(2, 1, 4)
+    scores = d.rng.permutation(images * 8 * rows * columns).reshape(images, 8, rows, columns) / 256
+    codes = d.rng.integers(-4, 5, (images, 16, rows, columns)) / 8
+    stride = attrs.get("feature_stride", 16)
+    sizes = [[d.int(1, rows * stride), d.int(1, columns * stride), d.of([1, 2])] for _ in range(images)]
+    return Case(attrs, [array.astype(np.float32) for array in (scores, codes, np.array(sizes))])
+
+
+operator("_contrib_Proposal", proposals, lambda d: draw_proposals(d, 1))
+operator("_contrib_MultiProposal", proposals, lambda d: draw_proposals(d, d.int(1, 3)))
+
+
 def sample(image, y, x):
     """Bilinear interpolation; 0 beyond one pixel outside."""
     height, width = image.shape
