@@ -357,7 +357,12 @@ ONE = mx.nd.ones((4, 6, 3))
         (lambda: mx.image.imrotate(ONE, 3, True, True), amp.ArgumentError, "zoom_in excludes zoom_out"),
         (lambda: mx.image.imrotate(ONE.astype("uint8"), 3), TypeError, "expected float32"),
         (lambda: mx.image.imrotate(ONE[0], 3), amp.ArgumentError, "expected 3 axes, or 4"),
-        (lambda: mx.image.imrotate(ONE, mx.nd.array([1, 2])), amp.ArgumentError, "2 angles do not fit 1 pictures"),
+        (lambda: mx.image.imrotate(ONE, mx.nd.array([1, 2])), TypeError, "one picture has one angle, got 2"),
+        (
+            lambda: mx.image.imrotate(mx.nd.stack(ONE, ONE), mx.nd.array([1, 2, 3])),
+            amp.ArgumentError,
+            "3 angles do not fit 2",
+        ),
     ],
 )
 def test_errors(call, error, message):

@@ -40,7 +40,13 @@ def test_updates_are_mxnets(number):
 def test_every_optimizer_is_checked():
     own = {n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__module__.startswith("amp.")}
     unchecked = own - {case["optimizer"] for case in EXPECTED}
-    assert unchecked <= {"sgld", "adamw", "groupadagrad"}  # noise, an optimizer of MXNet 2, and one of rows: below
+    assert unchecked <= {
+        "sgld",
+        "adamw",
+        "adabelief",
+        "lans",
+        "groupadagrad",
+    }  # noise, optimizers of MXNet 2, and one of rows: below
 
 
 def test_noise_of_langevin_dynamics_has_the_learning_rates_variance():
@@ -54,6 +60,67 @@ def test_adamw_decays_beside_the_gradient():
     weight = mx.nd.array([2.0])
     mx.optimizer.get_updater(mx.optimizer.AdamW(learning_rate=0.1, wd=0.5))(0, mx.nd.array([3.0]), weight)
     assert weight.asnumpy()[0] == pytest.approx(2 - 0.1 * 1 - 0.1 * 0.5 * 2, rel=1e-4)
+
+
+def adabelief(weight, grads, lr, wd, correct_bias=True):
+    """The formula of AdaBelief in float64."""
+    mean, square = np.zeros_like(weight), np.zeros_like(weight)
+    for t, grad in enumerate(grads, 1):
+        grad = grad + wd * weight
+        mean = 0.9 * mean + 0.1 * grad
+        square = 0.999 * square + 0.001 * (grad - mean) ** 2 + 1e-6
+        rate = lr * np.sqrt(1 - 0.999**t) / (1 - 0.9**t) if correct_bias else lr
+        weight = weight - rate * mean / (np.sqrt(square) + 1e-6)
+    return weight
+
+
+def lans(weight, grads, lr, wd):
+    """The formula of LANS in float64."""
+    mean, square = np.zeros_like(weight), np.zeros_like(weight)
+    for t, grad in enumerate(grads, 1):
+        grad = grad / np.linalg.norm(grad)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.999 * square + 0.001 * grad**2
+        root, of_weight = np.sqrt(square / (1 - 0.999**t)) + 1e-6, np.linalg.norm(weight)
+        step = mean / (1 - 0.9**t) / root + wd * weight
+        weight = weight - 0.9 * lr * of_weight / np.linalg.norm(step) * step
+        step = grad / root + wd * weight
+        weight = weight - 0.1 * lr * of_weight / np.linalg.norm(step) * step
+    return weight
+
+
+@pytest.mark.parametrize(
+    "name, formula, options",
+    [("adabelief", adabelief, {}), ("adabelief", adabelief, {"correct_bias": False}), ("lans", lans, {})],
+)
+def test_optimizers_of_mxnet_2(name, formula, options):
+    random = np.random.default_rng(3)
+    weight, grads = random.standard_normal((4, 5)), random.standard_normal((6, 4, 5))
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.05, wd=0.1, **options))
+    found = mx.nd.array(weight)
+    for grad in grads:
+        update(0, mx.nd.array(grad), found)
+    np.testing.assert_allclose(found.asnumpy(), formula(weight, grads, 0.05, 0.1, **options), rtol=2e-4, atol=1e-5)
+
+
+def test_a_step_of_lists_is_enough_for_an_optimizer():
+    """MXNet 2's optimizers define `step`, 1.x' `update`."""
+
+    class Down(mx.optimizer.Optimizer):
+        def step(self, indices, weights, grads, states):
+            self._update_count(indices)
+            for index, weight, grad in zip(indices, weights, grads):
+                weight[:] -= self._get_lr(index) * grad
+
+    update, weight = mx.optimizer.get_updater(Down(learning_rate=0.5)), mx.nd.array([3, 4])
+    update(0, mx.nd.array([1, 2]), weight)
+    assert weight.asnumpy().tolist() == [2.5, 3]
+    with pytest.raises(NotImplementedError, match="no update and no step"):
+        mx.optimizer.get_updater(mx.optimizer.Optimizer())(0, weight, weight)
+
+
+def test_rmsprop_takes_the_names_of_mxnet_2():
+    new, old = mx.optimizer.RMSProp(rho=0.8, momentum=0.7), mx.optimizer.RMSProp(gamma1=0.8, gamma2=0.7)
+    assert (new.gamma1, new.gamma2) == (old.gamma1, old.gamma2) == (0.8, 0.7)
 
 
 def test_group_adagrad_has_one_history_for_a_row():

@@ -15,16 +15,38 @@ class ParametersOfGraph:
 
     _symbol = _input_names = None
     _params = None  # {name: Parameter}
+    _declared = None  # those that `collect_params` gave out and nobody initialized yet
 
     # ---- looking at them ----
 
     def collect_params(self, select=None):
         """{name: parameter}, in the symbol's order; a parameter has `data()`, `dtype`, `shape` and `name`.
 
-        `select` is a regular expression that names have to begin with.
+        Variables that have no array yet are there, too: they may be initialized, or loaded. `select` is a regular
+        expression that names have to begin with.
         """
-        chosen = re.compile(select or "").match
-        return ParameterDict(named={name: parameter for name, parameter in self._params.items() if chosen(name)})
+        self._take_in_declared()
+        for name in self._variables_without({**self._params, **self._declared}):
+            self._declared[name] = self._new_parameter(name)
+        chosen, known = re.compile(select or "").match, {**self._params, **self._declared}
+        return ParameterDict(named={name: known[name] for name in self._ordered(known) if chosen(name)})
+
+    def _take_in_declared(self):
+        """Parameters that `collect_params` gave out belong to the block once somebody has initialized them."""
+        ready = {name: parameter for name, parameter in self._declared.items() if parameter.is_initialized}
+        if ready:
+            self._declared = {name: p for name, p in self._declared.items() if name not in ready}
+            known = {**self._params, **ready}
+            self._params = {name: known[name] for name in self._ordered(known)}
+            self._forget_executors()
+
+    def _ordered(self, known):
+        return [name for name in self._symbol.list_inputs() if name in known]
+
+    def _new_parameter(self, name):
+        initializer = self._symbol.attr_dict().get(name, {}).get("__init__")
+        request = "null" if name in self._symbol.list_auxiliary_states() else "write"
+        return Parameter(name, request, init=initializer, allow_deferred_init=True)
 
     @property
     def params(self):
@@ -48,6 +70,7 @@ class ParametersOfGraph:
 
     def arrays(self):
         """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
+        self._take_in_declared()
         states = set(self._symbol.list_auxiliary_states())
         arrays = {name: parameter.data() for name, parameter in self._params.items() if not parameter.is_open}
         args = {name: array for name, array in arrays.items() if name not in states}
@@ -68,16 +91,9 @@ class ParametersOfGraph:
         >>> block(amp.nd.ones((2, 4))).shape
         (2, 3)
         """
-        attributes = self._symbol.attr_dict()
-        known = dict(self._params)
-        states = set(self._symbol.list_auxiliary_states())
-        for name in self._variables_without(known):
-            initializer = attributes.get(name, {}).get("__init__")
-            request = "null" if name in states else "write"
-            known[name] = Parameter(name, request, init=initializer, allow_deferred_init=True)
-        self._params = {name: known[name] for name in self._symbol.list_inputs() if name in known}
-        for parameter in self._params.values():
+        for parameter in self.collect_params().values():
             parameter.initialize(default_init=init, force_reinit=force_reinit)
+        self._take_in_declared()
 
     def infer_shape(self, *args):
         """Makes the arrays that wait for the shapes of inputs; `args` are those of a call."""
@@ -85,6 +101,7 @@ class ParametersOfGraph:
             self._finish_parameters(self._by_name(flattened(args)))
 
     def _finish_parameters(self, arrays):
+        self._take_in_declared()
         waiting = {name: parameter for name, parameter in self._params.items() if parameter.is_open}
         if not waiting:
             return
@@ -123,6 +140,7 @@ class ParametersOfGraph:
 
     def save_parameters(self, filename):
         """Writes the parameters, auxiliary states included, under their plain names."""
+        self._take_in_declared()
         nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
 
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
@@ -133,6 +151,7 @@ class ParametersOfGraph:
         >>> block(amp.nd.ones((2, 4))).shape
         (2, 3)
         """
+        self._take_in_declared()
         held = {name: p.data() for name, p in self._params.items() if not p.is_open}
         arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
         if not allow_missing:
@@ -149,6 +168,7 @@ class ParametersOfGraph:
         names = [name for name in self._symbol.list_inputs() if name in arrays and name not in inputs]
         states = set(self._symbol.list_auxiliary_states())
         self._params = {name: _parameter(name, arrays[name], name in states) for name in names}
+        self._declared = {name: parameter for name, parameter in (self._declared or {}).items() if name not in arrays}
         self._forget_executors()
 
     def _variables_without(self, arrays):

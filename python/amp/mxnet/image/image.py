@@ -224,7 +224,8 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     """Tensors (channels, height, width) or batches of them, turned; what comes from outside is 0.
 
     Degrees are one number or, for a batch, an array. `zoom_in`: nothing comes from outside; `zoom_out`: nothing is
-    lost. Raises TypeError for other dtypes than float32, and ArgumentError where both are asked for.
+    lost. Raises TypeError for other dtypes than float32 and for several angles of one picture, and ArgumentError where
+    both are asked for.
 
     >>> mx.image.imrotate(mx.nd.ones((3, 4, 6)), 10).shape
     (3, 4, 6)
@@ -237,6 +238,8 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
         raise ArgumentError(f"imrotate: expected 3 axes, or 4 for a batch, got shape {src.shape}")
     degrees = np.asarray(readable(rotation_degrees, "rotation_degrees"), np.float64).ravel()
     count = src.shape[0] if src.ndim == 4 else 1
+    if src.ndim == 3 and degrees.size != 1:
+        raise TypeError(f"imrotate: one picture has one angle, got {degrees.size}")
     if degrees.size not in (1, count):
         raise ArgumentError(f"imrotate: {degrees.size} angles do not fit {count} pictures")
     batch = src.asnumpy().reshape(count, *src.shape[-3:])

@@ -5,7 +5,7 @@ Formulas and defaults are those of MXNet 1.9.1. Updates are computed in float32,
 
 from .._missing import getter
 from . import contrib
-from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
+from .adaptive import FTML, LAMB, LANS, AdaBelief, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
 from .base import Optimizer, Updater
 from .descent import DCASGD, LARS, LBSGD, NAG, SGD, SGLD, Signum, Test
 
@@ -13,11 +13,13 @@ __all__ = [
     "DCASGD",
     "FTML",
     "LAMB",
+    "LANS",
     "LARS",
     "LBSGD",
     "NAG",
     "SGD",
     "SGLD",
+    "AdaBelief",
     "AdaDelta",
     "AdaGrad",
     "Adam",

@@ -48,6 +48,34 @@ class Adam(Formula):
 
 
 @Optimizer.register
+class AdaBelief(Adam):
+    """Adam whose second mean is that of the squares of what the first one did not expect. Of MXNet 2.
+
+    With `correct_bias=False` the learning rate stays as it is.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdaBelief(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.8892], dtype=float32)
+    """
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, correct_bias=True, **kwargs):
+        super().__init__(learning_rate, beta1, beta2, epsilon, **kwargs)
+        self.correct_bias = correct_bias
+
+    def step(self, index, weight, grad, states):
+        lr = self.step_size(index) if self.correct_bias else self._get_lr(index)
+        grad += _f32(self._get_wd(index)) * weight
+        self.clipped(grad)
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        surprise = grad - mean
+        _average(square, self.beta2, surprise * surprise)
+        square += _f32(self.epsilon)
+        weight -= _f32(lr) * mean / (np.sqrt(square) + _f32(self.epsilon))
+
+
+@Optimizer.register
 class AdamW(Formula):
     """Adam whose weight decay is beside the gradient: w -= lr * (m / (sqrt(v) + epsilon) + wd * w). Of MXNet 2.
 
@@ -159,6 +187,8 @@ class AdaGrad(Formula):
 class RMSProp(Formula):
     """Steps divided by the root of a mean of squares; `centered`: of their variance, with momentum `gamma2`.
 
+    MXNet 2 names `gamma1` `rho`, and `gamma2` `momentum`.
+
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.RMSProp(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
     >>> weight.asnumpy().round(4)
@@ -166,10 +196,22 @@ class RMSProp(Formula):
     """
 
     def __init__(
-        self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False, clip_weights=None, **kwargs
+        self,
+        learning_rate=0.001,
+        gamma1=0.9,
+        gamma2=0.9,
+        epsilon=1e-8,
+        centered=False,
+        clip_weights=None,
+        *,
+        rho=None,
+        momentum=None,
+        **kwargs,
     ):
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.gamma1, self.gamma2, self.epsilon = gamma1, gamma2, epsilon
+        self.gamma1 = gamma1 if rho is None else rho
+        self.gamma2 = gamma2 if momentum is None else momentum
+        self.epsilon = epsilon
         self.centered, self.clip_weights = centered, clip_weights
 
     def create_state(self, index, weight):
@@ -321,9 +363,38 @@ class LAMB(Formula):
         weight -= _f32(self._get_lr(index) * self._trust(weight, step)) * step
 
     def _trust(self, weight, step):
-        of_weight, of_step = float(np.linalg.norm(weight)), float(np.linalg.norm(step))
+        return self._ratio(float(np.linalg.norm(weight)), step)
+
+    def _ratio(self, of_weight, step):
+        """The norm of the weight, in its bounds, over that of the step; 1 where one of them is 0."""
+        of_step = float(np.linalg.norm(step))
         if self.lower_bound:
             of_weight = max(of_weight, self.lower_bound)
         if self.upper_bound:
             of_weight = min(of_weight, self.upper_bound)
         return of_weight / of_step if of_weight > 0 and of_step > 0 else 1.0
+
+
+@Optimizer.register
+class LANS(LAMB):
+    """LAMB on gradients of norm 1, with Nesterov's momentum: two steps, by the mean and by the gradient. Of MXNet 2.
+
+    >>> update, weight = mx.optimizer.get_updater(mx.optimizer.LANS(learning_rate=0.1)), amp.nd.array([1.0])
+    >>> update(0, amp.nd.array([0.5]), weight)
+    >>> weight.asnumpy().round(4)
+    array([0.9], dtype=float32)
+    """
+
+    def step(self, index, weight, grad, states):
+        norm = float(np.linalg.norm(grad))
+        grad /= _f32(norm if norm > 0 else 1)
+        self.clipped(grad)
+        t, of_weight = self.count_of(index), float(np.linalg.norm(weight))
+        lr, wd = self._get_lr(index), _f32(self._get_wd(index))
+        mean, square = states
+        _average(mean, self.beta1, grad)
+        _average(square, self.beta2, grad * grad)
+        root = np.sqrt(square / _f32(1 - self.beta2**t)) + _f32(self.epsilon)
+        for direction, share in ((mean / _f32(1 - self.beta1**t), self.beta1), (grad, 1 - self.beta1)):
+            step = direction / root + wd * weight
+            weight -= _f32(lr * self._ratio(of_weight, step) * share) * step

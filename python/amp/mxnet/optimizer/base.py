@@ -119,8 +119,15 @@ class Optimizer:
         return (state, master) if self._master_is_last else (master, state)
 
     def update(self, index, weight, grad, state):
-        """Updates a weight, or a list of them, in place."""
-        raise NotImplementedError(f"{type(self).__name__} has no update")
+        """Updates a weight, or a list of them, in place.
+
+        Subclasses define it, or as in MXNet 2 `step(indices, weights, grads, states)`, which takes lists.
+        """
+        step = getattr(self, "step", None)
+        if step is None:
+            raise NotImplementedError(f"{type(self).__name__} has no update and no step")
+        arguments = (index, weight, grad, state)
+        step(*(arguments if isinstance(index, (list, tuple)) else ([argument] for argument in arguments)))
 
     def update_multi_precision(self, index, weight, grad, state):
         """The same, on the float32 copy where there is one."""
