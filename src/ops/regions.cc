@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 namespace amp {
 
 void CheckPooledSize(const IntTuple& size) {
@@ -32,6 +34,17 @@ void InferRegionGradientDTypes(DTypeRelation& r) {
   r.Same({0, 1}, {0});
   r.InIsFloat(0);
   if (!IsKnown(r.in(2))) r.In(2, r.in(0));
+}
+
+float SampleOfMap(const float* image, std::int64_t height, std::int64_t width, float y, float x) {
+  if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return 0;
+  y = std::clamp(y, 0.f, static_cast<float>(height - 1));
+  x = std::clamp(x, 0.f, static_cast<float>(width - 1));
+  const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
+  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
+  const float down = y - static_cast<float>(top), across = x - static_cast<float>(left);
+  return (1 - down) * ((1 - across) * image[top * width + left] + across * image[top * width + right]) +
+         down * ((1 - across) * image[bottom * width + left] + across * image[bottom * width + right]);
 }
 
 }  // namespace amp

@@ -16,4 +16,7 @@ void InferRegionDTypes(DTypeRelation& r);
 void InferRegionGradient(ShapeRelation& r, void (*forward)(ShapeRelation&));
 void InferRegionGradientDTypes(DTypeRelation& r);
 
+// Of a feature map, by bilinear interpolation; 0 beyond one pixel outside.
+float SampleOfMap(const float* image, std::int64_t height, std::int64_t width, float y, float x);
+
 }  // namespace amp

@@ -37,18 +37,6 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, Shape{r.in(1)[0], channels, p.pooled_size[0], p.pooled_size[1]});
 }
 
-// Bilinear interpolation; 0 beyond one pixel outside.
-float Sample(const float* image, std::int64_t height, std::int64_t width, float y, float x) {
-  if (!(y >= -1 && y <= static_cast<float>(height) && x >= -1 && x <= static_cast<float>(width))) return 0;
-  y = std::clamp(y, 0.f, static_cast<float>(height - 1));
-  x = std::clamp(x, 0.f, static_cast<float>(width - 1));
-  const auto top = static_cast<std::int64_t>(y), left = static_cast<std::int64_t>(x);
-  const std::int64_t bottom = std::min(top + 1, height - 1), right = std::min(left + 1, width - 1);
-  const float down = y - static_cast<float>(top), across = x - static_cast<float>(left);
-  return (1 - down) * ((1 - across) * image[top * width + left] + across * image[top * width + right]) +
-         down * ((1 - across) * image[bottom * width + left] + across * image[bottom * width + right]);
-}
-
 kernels::RoiAlign WorkOf(const RoiParam& p, const Shape& data, const Shape& rois) {
   kernels::RoiAlign work;
   work.images = data[0];
@@ -72,7 +60,7 @@ float Average(const float* image, const Shape& data, const RoiBins& rows, const 
   float sum = 0;
   for (std::int64_t a = 0; a < rows.samples; ++a) {
     for (std::int64_t b = 0; b < columns.samples; ++b) {
-      sum += Sample(image, data[2], data[3], rows.At(i, a), columns.At(j, b));
+      sum += SampleOfMap(image, data[2], data[3], rows.At(i, a), columns.At(j, b));
     }
   }
   return sum / static_cast<float>(std::max<std::int64_t>(1, rows.samples * columns.samples));

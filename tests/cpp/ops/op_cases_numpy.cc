@@ -391,6 +391,16 @@ OpCase DrawRoiAlign(Random& random) {
   return c;
 }
 
+OpCase DrawRotatedRoiAlign(Random& random) {
+  OpCase c{{{"pooled_size", PrintAttr(Tuple(random, 2, 1, 3))}, {"spatial_scale", random.Of({"1", "0.5"})}}, {}, {}};
+  c.truth = Truth::kSameBits;  // one implementation serves both backends
+  const DType dtype = random.Type(FloatTypes());
+  c.inputs = {{{dtype, Shape{9, random.Int(1, 2), random.Int(1, 6), random.Int(1, 6)}}},
+              {{DType::kFloat32, Shape{random.Size(3), 6}}, Values::kPositive}};
+  Maybe(random, &c.attrs, "sampling_ratio", random.Of({"-1", "2"}));
+  return c;
+}
+
 // Offsets are positive, as masks are: the absolute inputs of ErrorModel::terms read the same samples.
 OpCase DrawDeformable(Random& random, bool modulated) {
   const std::int64_t groups = random.Of<std::int64_t>({1, 1, 2}), offset_groups = random.Of<std::int64_t>({1, 1, 2});
@@ -443,6 +453,7 @@ const std::vector<OpRow>& NumPyOpRows() {
       {"_contrib_MultiBoxDetection", DrawMultiBoxDetection},
       {"_contrib_MultiBoxPrior", DrawMultiBoxPrior},
       {"_contrib_ROIAlign", DrawRoiAlign},
+      {"_contrib_RROIAlign", DrawRotatedRoiAlign},
       {"_contrib_box_decode", DrawBoxDecode},
       {"_contrib_box_iou", DrawBoxIou},
       {"_contrib_box_nms", DrawBoxNms},

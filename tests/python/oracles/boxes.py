@@ -225,6 +225,36 @@ def draw_roi_align(d):
 operator("_contrib_ROIAlign", roi_align, draw_roi_align)
 
 
+def rotated_roi_align(attrs, x, rois):
+    rows, columns = attrs["pooled_size"]
+    y = np.zeros((len(rois), x.shape[1], rows, columns))
+    for n, (image, *roi) in enumerate(wide(rois)):
+        across, down, width, height = np.array(roi[:4]) * attrs["spatial_scale"]
+        width, height, angle = max(width, 1), max(height, 1), np.deg2rad(roi[4])
+        given = attrs.get("sampling_ratio", -1)
+        samples = [given if given > 0 else int(np.ceil(size / n)) for size, n in ((height, rows), (width, columns))]
+        for i, j in np.ndindex(rows, columns):
+            total = 0
+            for a, b in np.ndindex(*samples):
+                v = -height / 2 + (i + (a + 0.5) / samples[0]) * height / rows
+                u = -width / 2 + (j + (b + 0.5) / samples[1]) * width / columns
+                row, column = v * np.cos(angle) - u * np.sin(angle), u * np.cos(angle) + v * np.sin(angle)
+                total = total + np.array([sample(wide(m), row + down, column + across) for m in x[int(image)]])
+            y[n, :, i, j] = total / (samples[0] * samples[1])
+    return Expected(y, x.dtype, 4096.0)
+
+
+def draw_rotated_roi_align(d):
+    attrs = {"pooled_size": tuple(d.ints(2, 1, 3)), "spatial_scale": d.of([0.5, 1.0]), **d.some(sampling_ratio=2)}
+    x = d.array((2, d.int(1, 2), *d.ints(2, 3, 7)), np.dtype("float32"))
+    middle, size = d.rng.uniform(0, 8, (3, 2)), d.rng.uniform(0.5, 9, (3, 2))
+    rois = np.concatenate([d.rng.integers(0, 2, (3, 1)), middle, size, d.rng.uniform(-180, 180, (3, 1))], -1)
+    return Case(attrs, [x, rois.astype(np.float32)])
+
+
+operator("_contrib_RROIAlign", rotated_roi_align, draw_rotated_roi_align)
+
+
 def box_iou(attrs, a, b):
     corner = [corners(wide(x)) if attrs.get("format", "corner") == "center" else wide(x) for x in (a, b)]
     shape = (*a.shape[:-1], *b.shape[:-1]) or (1,)
