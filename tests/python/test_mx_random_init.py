@@ -74,6 +74,20 @@ def test_multinomial():
             mx.random.multinomial(np.array(bad))
 
 
+def test_names_of_mxnet_2():
+    mx.random.seed(3)
+    drawn = mx.nd.random.binomial(10, 0.25, shape=(2000,)).asnumpy()
+    assert drawn.min() >= 0 and drawn.max() <= 10 and abs(drawn.mean() - 2.5) < 0.15
+    rows = mx.nd.random.binomial(mx.nd.array([0, 5]), mx.nd.array([0.5, 1]), shape=3)
+    assert rows.asnumpy().tolist() == [[0] * 3, [5] * 3]
+    indices, logs = mx.nd.random.categorical(mx.nd.array([[0, 1], [1, 0]]), shape=2, get_prob=True)
+    assert indices.asnumpy().tolist() == [[1, 1], [0, 0]] and logs.asnumpy().tolist() == [[0, 0], [0, 0]]
+    symbol = mx.sym.random.categorical(mx.sym.Variable("p"), shape=2)
+    assert symbol.bind(mx.cpu(), {"p": mx.nd.array([0, 1])}).forward()[0].asnumpy().tolist() == [1, 1]
+    with pytest.raises(amp.ArgumentError, match="binomial: p > 1"):
+        mx.nd.random.binomial(3, 2)
+
+
 def test_shuffle():
     rows = np.arange(60).reshape(20, 3)
     shuffled = mx.random.shuffle(amp.nd.array(rows)).asnumpy()

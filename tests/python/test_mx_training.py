@@ -114,12 +114,26 @@ def test_updates_in_a_store():
             call()
 
 
+def test_one_device_has_no_store_for_updates():
+    """MXNet makes no store for one device, whatever is asked for."""
+    weight = mx.gluon.Parameter("weight", shape=(1,))
+    weight.initialize("ones")
+    trainer = mx.gluon.Trainer([weight], "sgd", {"learning_rate": 0.5}, update_on_kvstore=True)
+    with mx.autograd.record():
+        loss = weight.data() * 3
+    loss.backward()
+    trainer.allreduce_grads()
+    trainer.update(1)
+    assert weight.data().asnumpy().tolist() == [-0.5] and trainer._update_on_kvstore is None
+    assert mx.gluon.Trainer([weight], "sgd", kvstore=mx.kv.create("local"))._update_on_kvstore is False
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: mx.gluon.Trainer(5, "sgd"), "expected a list or a dict of Parameters, got int"),
         (lambda: mx.gluon.Trainer([], mx.optimizer.SGD(), {"wd": 1}), "only with the name of an optimizer"),
-        (lambda: mx.gluon.Trainer([], "sgd", update_on_kvstore=True), "pass a KVStore"),
+        (lambda: mx.gluon.Trainer([], "sgd", None, "dist_sync", update_on_kvstore=True), "pass a KVStore of ranks"),
         (lambda: mx.gluon.Trainer([], "sgd", kvstore="dist_async"), "of one rank"),
         (lambda: mx.gluon.Trainer([], "sgd", weight_grad_reduce="fp16"), "expected 'fp32' or 'bf16', got 'fp16'"),
         (lambda: mx.gluon.Trainer([], "sgd").step(0), "batch_size: expected a number above 0"),

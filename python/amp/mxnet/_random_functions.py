@@ -104,3 +104,5 @@ FUNCTIONS["random_gamma"], FUNCTIONS["random_randint"] = random.gamma, random.ra
 FUNCTIONS["shuffle"] = random.shuffle
 for _name in ("uniform", "normal", "poisson", "negative_binomial", "generalized_negative_binomial"):
     FUNCTIONS[_name] = FUNCTIONS[f"random_{_name}"] = getattr(random, _name)
+
+sym.random.categorical = sym.random.multinomial  # MXNet 2's name

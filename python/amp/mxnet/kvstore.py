@@ -178,6 +178,11 @@ class KVStoreOfRanks(KVStore):
 KVStoreBase = KVStore
 
 
+def has_ranks(name):
+    """Whether stores of that name are of several ranks."""
+    return name in _OF_RANKS
+
+
 def create(name="local"):
     """A store of that kind: 'local' and 'device' of one rank; 'dist_sync', 'mpi' and 'horovod' of several.
 

@@ -18,6 +18,8 @@ from ..nd.operators import find_function
 from ._missing import getter
 
 __all__ = [
+    "binomial",
+    "categorical",
     "exponential",
     "exponential_like",
     "gamma",
@@ -227,6 +229,22 @@ def poisson(lam=1, shape=None, dtype=None, ctx=None, out=None):
     return _draw("poisson", lambda rng, size, a: rng.poisson(a, size), (lam,), shape, dtype, out)
 
 
+def binomial(n=1, p=0.5, shape=None, dtype=None, ctx=None, out=None):
+    """How many of `n` trials succeed, each with probability `p`; of MXNet 2. There are no gradients.
+
+    Raises ArgumentError for negative trials and for what is no probability. A hybridized block with it has no graph.
+
+    >>> mx.random.binomial(4, 0.5, shape=(2, 3)).shape
+    (2, 3)
+    """
+    _trace.refuse("mx.random.binomial, which would draw once and for all,")
+
+    def sample(rng, size, trials, probability):
+        return rng.binomial(np.asarray(trials, "f8").astype("i8"), probability, size)
+
+    return _draw("binomial", sample, (n, p), shape, dtype, out)
+
+
 def negative_binomial(k=1, p=1, shape=None, dtype=None, ctx=None, out=None):
     """Counts of failures before `k` successes, each with probability `p`, as floats.
 
@@ -304,6 +322,16 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
         return [chosen, _give(np.log(np.take_along_axis(rows, drawn, 1)).reshape(result_shape), "float32", None)]
     picked = nd.op._take_along_axis(data.reshape(rows.shape), nd.from_numpy(drawn), axis=-1)
     return [chosen, nd.op.log(picked).reshape(result_shape)]
+
+
+def categorical(data, shape=None, get_prob=False, out=None, dtype="int32"):
+    """MXNet 2's name of `multinomial`.
+
+    >>> mx.random.categorical(amp.nd.array([0, 0, 1]), shape=4)
+    [2 2 2 2]
+    <NDArray int32[4]>
+    """
+    return multinomial(data, shape, get_prob, out, dtype)
 
 
 def shuffle(data):

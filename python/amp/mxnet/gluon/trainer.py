@@ -48,9 +48,9 @@ class Trainer(SavedTraining):
     ):
         self._params = _parameters(params)
         self._kvstore = kvstore if isinstance(kvstore, stores.KVStore) else None
-        if update_on_kvstore and self._kvstore is None:
-            raise ArgumentError("update_on_kvstore: pass a KVStore; on one device updates run in the trainer")
-        self._updates_in_store = bool(update_on_kvstore)
+        if update_on_kvstore and self._kvstore is None and stores.has_ranks(kvstore):
+            raise ArgumentError("update_on_kvstore: pass a KVStore of ranks, not its name")
+        self._updates_in_store = bool(update_on_kvstore) and self._kvstore is not None
         self._set_optimizer(optimizer, optimizer_params or {})
         self._join_ranks(None if kvstore is None else self._kvstore or stores.create(kvstore), weight_grad_reduce)
         self._scale = self._first_scale = self._optimizer.rescale_grad / self._num_ranks
@@ -76,6 +76,11 @@ class Trainer(SavedTraining):
             self._optimizer = optimizers.create(optimizer, **options)
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._updater = optimizers.get_updater(self._optimizer)
+
+    @property
+    def _update_on_kvstore(self):
+        """As programs for MXNet read it: None without a KVStore."""
+        return None if self._kvstore is None else self._updates_in_store
 
     @property
     def optimizer(self):
