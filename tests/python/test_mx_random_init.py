@@ -84,7 +84,7 @@ def test_names_of_mxnet_2():
     assert indices.asnumpy().tolist() == [[1, 1], [0, 0]] and logs.asnumpy().tolist() == [[0, 0], [0, 0]]
     symbol = mx.sym.random.categorical(mx.sym.Variable("p"), shape=2)
     assert symbol.bind(mx.cpu(), {"p": mx.nd.array([0, 1])}).forward()[0].asnumpy().tolist() == [1, 1]
-    with pytest.raises(amp.ArgumentError, match="binomial: p > 1"):
+    with pytest.raises(amp.ArgumentError, match="binomial: .*p > 1"):
         mx.nd.random.binomial(3, 2)
 
 
