@@ -590,3 +590,18 @@ def test_states_that_are_none():
     for wrong in ([1, 2], 5, ({}, 5)):
         with pytest.raises(amp.ArgumentError, match="no states of an optimizer"):
             update.set_states(pickle.dumps(wrong))
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_losses_of_programs_weight_as_mxnets_do(hybridize):
+    class Absolute(gluon.loss.Loss):
+        def hybrid_forward(self, F, pred, label, sample_weight=None):
+            label = gluon.loss._reshape_like(F, label, pred)
+            return gluon.loss._apply_weighting(F, F.abs(pred - label), self._weight, sample_weight)
+
+    loss = Absolute(weight=2.0, batch_axis=0)
+    if hybridize:
+        loss.hybridize()
+    pred, label = amp.nd.array([[1, 2], [3, 4]]), amp.nd.zeros((4,))
+    assert loss(pred, label, amp.nd.array([[1], [10]])).asnumpy().tolist() == [[2, 4], [60, 80]]
+    assert Absolute(None, 0)(pred, label).asnumpy().tolist() == [[1, 2], [3, 4]]

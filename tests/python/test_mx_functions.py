@@ -34,6 +34,15 @@ def test_assigning_to_slices(make):
     np.testing.assert_array_equal(x.asnumpy(), expected)
 
 
+@pytest.mark.parametrize("make", [nd.array, mx.np.array])
+def test_blocks_of_space(make):
+    x = make(np.arange(16, dtype="f4").reshape(1, 4, 2, 2))
+    spread = x.depth_to_space(2)
+    assert spread.shape == (1, 1, 4, 4) and spread.asnumpy()[0, 0, 0].tolist() == [0, 4, 1, 5]
+    np.testing.assert_array_equal(spread.space_to_depth(block_size=2).asnumpy(), x.asnumpy())
+    assert type(spread) is type(x)
+
+
 def test_names_of_sparse_arrays():
     x, sparse = nd.ones((2,)), nd.sparse
     assert not isinstance(x, (sparse.CSRNDArray, sparse.RowSparseNDArray, sparse.BaseSparseNDArray))

@@ -59,6 +59,12 @@ def test_descriptions():
     assert kept.provide_data[0].dtype == np.int32 and next(kept).data[0].dtype == np.int32
 
 
+def test_list_of_descriptions():
+    data, label = mx.io.DataDesc.get_list([("data", (2, 3)), ("y", (2,))], [("y", "int32"), ("data", "float16")])
+    assert data == ("data", (2, 3)) and data.dtype == "float16" and label.dtype == "int32"
+    assert mx.io.DataDesc.get_list([("data", (2, 3))], None)[0].dtype is np.float32
+
+
 def test_desc_and_batch():
     desc = mx.io.DataDesc("data", (1, 2))
     name, shape = desc

@@ -113,7 +113,7 @@ def test_labels_that_nobody_named():
 
 @pytest.mark.parametrize("data", [X, amp.nd.array(X), mx.io.NDArrayIter(X, batch_size=2)])
 def test_predict(data):
-    found = module().predict(data)
+    found = module().predict(data, sparse_row_id_fn=None)
     np.testing.assert_allclose(found.asnumpy(), expected(X), rtol=1e-5, atol=1e-6)
 
 

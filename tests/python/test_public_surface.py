@@ -184,8 +184,9 @@ set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
-    "copyto ctx detach device dtype grad item nbytes ndim reshape shape size slice_assign slice_assign_scalar split_v2 "
-    "stype to_device to_dlpack_for_read to_dlpack_for_write tostype wait_to_read"
+    "copyto ctx depth_to_space detach device dtype grad item nbytes ndim reshape shape size slice_assign "
+    "slice_assign_scalar space_to_depth split_v2 stype to_device to_dlpack_for_read to_dlpack_for_write tostype "
+    "wait_to_read"
 ).split() + list(amp.nd.methods.FLUENT)
 
 

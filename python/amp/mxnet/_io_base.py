@@ -28,6 +28,12 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         """The position of N in a layout; 0 without a layout."""
         return 0 if layout is None else layout.find("N")
 
+    @staticmethod
+    def get_list(shapes, types):
+        """Descriptions of [(name, shape)], with the dtypes of [(name, dtype)] unless that is None."""
+        dtypes = dict(types or [(name, np.float32) for name, _ in shapes])
+        return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
+
 
 class DataBatch:
     """Arrays of one batch: `data` and `label` are lists, `pad` is how many rows at the end do not count.

@@ -11,7 +11,7 @@ from .io import NDArrayIter
 class PredictionsOfModule:
     """What Module inherits: one `forward` after the other."""
 
-    def iter_predict(self, eval_data, num_batch=None, reset=True):
+    def iter_predict(self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None):
         """Yields (outputs without padding, number of the batch, batch) for each batch of an iterator.
 
         >>> mod = mx.mod.Module.load("model", 0, label_names=None)
@@ -29,7 +29,15 @@ class PredictionsOfModule:
             kept = [output[: output.shape[0] - (batch.pad or 0)] for output in self.get_outputs()]
             yield kept, number, batch
 
-    def predict(self, eval_data, num_batch=None, merge_batches=True, reset=True, always_output_list=False):
+    def predict(
+        self,
+        eval_data,
+        num_batch=None,
+        merge_batches=True,
+        reset=True,
+        always_output_list=False,
+        sparse_row_id_fn=None,
+    ):
         """Outputs of all batches of an iterator (or of one array), rows that pad a batch left out.
 
         With `merge_batches` those of all batches are joined: a list of NDArrays, or the NDArray where there is one

@@ -1,6 +1,6 @@
 """What `import amp.mxnet` adds to the class NDArray: its device, and the way to arrays with NumPy's semantics."""
 
-from .. import _trace
+from .. import _trace, nd
 from .._core import NDArray
 from .context import cpu
 from .np.array_class import ndarray
@@ -25,8 +25,18 @@ def _device(self):
     return cpu()
 
 
+def _blocks(name):
+    def method(self, block_size):
+        return getattr(nd, name)(self, block_size=block_size)
+
+    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
+    method.__doc__ = f"`mx.nd.{name}` of this array."
+    return method
+
+
 def install():
     """Completes the class NDArray."""
+    NDArray.depth_to_space, NDArray.space_to_depth = _blocks("depth_to_space"), _blocks("space_to_depth")
     NDArray.as_nd_ndarray = _same_class(NDArray, "as_nd_ndarray")
     NDArray.as_np_ndarray = _same_class(ndarray, "as_np_ndarray")
     NDArray.context = NDArray.ctx = NDArray.device = property(_device)

@@ -45,10 +45,7 @@ class Loss(HybridBlock):
 
     def weighted(self, loss, sample_weight=None, weight=None):
         """The loss of each element times its sample's weight, and the block's or another factor."""
-        if sample_weight is not None:
-            loss = functions_of(loss).broadcast_mul(loss, sample_weight)
-        factor = self._weight if weight is None else weight
-        return loss if factor is None else loss * factor
+        return _apply_weighting(None, loss, self._weight if weight is None else weight, sample_weight)
 
     def mean(self, loss):
         """The mean of each sample."""
@@ -58,8 +55,20 @@ class Loss(HybridBlock):
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
 
+def _apply_weighting(F, loss, weight=None, sample_weight=None):
+    """A loss times the weights of its samples and times a number: losses of programs call it by this name."""
+    if sample_weight is not None:
+        loss = functions_of(loss).broadcast_mul(loss, sample_weight)
+    return loss if weight is None else loss * weight
+
+
 def _like(label, pred):
     return functions_of(pred).reshape_like(label, pred)
+
+
+def _reshape_like(F, x, y):
+    """`x` in the shape of `y`, under MXNet's name."""
+    return _like(x, y)
 
 
 def _softplus(x):
