@@ -319,7 +319,7 @@ def test_recurrent_layers_say_what_they_refuse():
         (lambda: nn.HybridSequential(3), "a child has to be a Block, got int"),
         (
             lambda: nn.BatchNorm(axis=7),
-            r"BatchNorm\(\): inputs of shape \(2, 3\) lack an axis",
+            r"BatchNorm\(axis=7, .*\): inputs of shape \(2, 3\) lack an axis",
         ),
         (lambda: rnn.LSTM(4), r"inputs of shape \(2, 3\) lack an axis"),
         (lambda: nn.Dropout(1.5), r"the rate lies in \[0, 1\], got 1.5"),

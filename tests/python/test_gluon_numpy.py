@@ -6,6 +6,7 @@ import pytest
 
 import amp.mxnet as mx
 from amp.mxnet import gluon
+from amp.mxnet.gluon import nn
 
 
 @pytest.fixture
@@ -130,3 +131,44 @@ def test_shapes_of_stacked_and_convolutional_cells():
     cell.infer_shape(0, mx.nd.ones((8, 4, 5, 7)), False)
     assert cell.i2h_weight.shape == (8, 5, 3)
     assert cell.h2h_weight.shape == (8, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "layer, text",
+    [
+        (lambda: nn.Dense(3, activation="relu", in_units=2), "Dense(2 -> 3, Activation(relu))"),
+        (lambda: nn.Dense(3), "Dense(None -> 3, linear)"),
+        (lambda: nn.Dropout(0.5), "Dropout(p = 0.5, axes=())"),
+        (lambda: nn.Embedding(3, 4), "Embedding(3 -> 4, float32)"),
+        (lambda: nn.LeakyReLU(0.1), "LeakyReLU(0.1)"),
+        (lambda: nn.HybridLambda("relu"), "HybridLambda(relu)"),
+        (lambda: nn.LayerNorm(in_channels=4), "LayerNorm(eps=1e-05, axis=-1, center=True, scale=True, in_channels=4)"),
+        (lambda: nn.Conv2D(4, 3, padding=1), "Conv2D(None -> 4, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))"),
+        (
+            lambda: nn.Conv2D(4, 3, in_channels=4, groups=2, use_bias=False, activation="tanh"),
+            "Conv2D(2 -> 4, kernel_size=(3, 3), stride=(1, 1), groups=2, bias=False, Activation(tanh))",
+        ),
+        (
+            lambda: nn.BatchNorm(scale=False),
+            "BatchNorm(axis=1, eps=1e-05, momentum=0.9, fix_gamma=True, use_global_stats=False, in_channels=None)",
+        ),
+        (
+            lambda: nn.MaxPool2D(2, 2, 1, ceil_mode=True),
+            "MaxPool2D(size=(2, 2), stride=(2, 2), padding=(1, 1), ceil_mode=True, global_pool=False, "
+            "pool_type=max, layout=NCHW)",
+        ),
+    ],
+)
+def test_layers_say_their_settings_as_mxnets_do(layer, text):
+    assert repr(layer()) == text
+
+
+def test_a_channels_last_convolution_says_its_channels():
+    assert repr(nn.Conv2D(4, 3, in_channels=5, layout="NHWC")).startswith("Conv2D(5 -> 4, ")
+
+
+def test_gradients_that_are_not_asked_for_are_runtime_errors():
+    weight = gluon.Parameter("w", shape=(2,), grad_req="null")
+    weight.initialize()
+    with pytest.raises(RuntimeError, match="its grad_req is 'null'"):
+        weight.grad()

@@ -122,3 +122,17 @@ def test_losses_of_numpy_arrays_have_a_value_for_each_sample(hybridized):
 def test_files_say_what_they_refuse():
     with pytest.raises(amp.ArgumentError, match="expected a file name"):
         mx.npx.save(3, mx.np.ones(2))
+
+
+def test_indices_that_numpy_finds_need_no_gradient():
+    x = mx.np.array([0.0, 3.0, 0.0, 5.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        places = mx.np.flatnonzero(y)
+        rows = mx.npx.nonzero(y)
+        total = mx.np.take(y, places).sum()
+        with pytest.raises(amp.UnsupportedError, match="unwrap has no gradient"):
+            mx.np.unwrap(y)
+    total.backward()
+    assert places.tolist() == [1, 3] and rows.tolist() == [[1], [3]] and x.grad.tolist() == [0, 2, 0, 2]

@@ -156,7 +156,12 @@ class Block(ParametersOfBlock):
 
     def __repr__(self):
         lines = [f"  ({name}): {child!r}".replace("\n", "\n  ") for name, child in self._children.items()]
-        return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
+        name = type(self).__name__
+        return "\n".join([f"{name}(", *lines, ")"]) if lines else f"{name}({self._settings_text()})"
+
+    def _settings_text(self):
+        """What stands in the brackets of a block without children."""
+        return ""
 
 
 class _Handle:

@@ -4,6 +4,10 @@ from ... import _backward, _recording
 from ...base import ArgumentError
 
 
+class NoGradientError(ArgumentError, RuntimeError):
+    """The gradient of a parameter is asked for that has none."""
+
+
 class GradientOfParameter:
     """What Parameter inherits: a gradient belongs to its array."""
 
@@ -37,7 +41,7 @@ class GradientOfParameter:
     def grad(self, ctx=None, *, device=None):
         """The array that backward writes the gradient to.
 
-        Raises ArgumentError where there is none: with grad_req 'null'.
+        Raises NoGradientError where there is none: with grad_req 'null'.
 
         >>> weight = mx.gluon.Parameter("weight", shape=(2,))
         >>> weight.initialize()
@@ -48,7 +52,7 @@ class GradientOfParameter:
         self.data()
         gradient = _backward.gradient_of(self._array)
         if gradient is None:
-            raise ArgumentError(f"parameter '{self.name}' has no gradient: its grad_req is '{self._grad_req}'")
+            raise NoGradientError(f"parameter '{self.name}' has no gradient: its grad_req is '{self._grad_req}'")
         return gradient
 
     @property

@@ -31,10 +31,12 @@ def wrapped(function, name):
         given = flattened([args, list(kwargs.values())])
         if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
             _trace.refuse(name)
-        _recording.refuse(name, *given)
         if "interpolation" in kwargs and on_host.__name__ in _WITH_METHODS:
             kwargs["method"] = kwargs.pop("interpolation")
-        return _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
+        result = _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
+        if any(isinstance(value, NDArray) and value.dtype.kind not in "iub" for value in flattened([result])):
+            _recording.refuse(name, *given)  # integers and truths have no gradient
+        return result
 
     on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]
     on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."

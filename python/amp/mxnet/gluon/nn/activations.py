@@ -46,6 +46,9 @@ class LeakyReLU(Layer):
             raise ArgumentError(f"LeakyReLU: the slope has to be >= 0, got {alpha}")
         self._alpha = alpha
 
+    def _settings_text(self):
+        return str(self._alpha)
+
     def forward(self, x):
         """The function of every element of `x`."""
         return self.run("LeakyReLU", x, act_type="leaky", slope=self._alpha)

@@ -55,7 +55,7 @@ class Dense(Layer):
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
-        return f"Dense({self.weight.shape[1] or None} -> {self._units}, {'Activation' if self.act else 'linear'})"
+        return f"Dense({self.weight.shape[1] or None} -> {self._units}, {self.act or 'linear'})"
 
 
 class Embedding(Layer):
@@ -73,6 +73,9 @@ class Embedding(Layer):
         super().__init__(**kwargs)
         self._settings = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
         self.parameter("weight", (input_dim, output_dim), weight_initializer, dtype)
+
+    def _settings_text(self):
+        return "{input_dim} -> {output_dim}, {dtype}".format(**self._settings)
 
     def forward(self, x):
         """`x` holds indices, integers or floats of any shape; the output has one more axis."""
@@ -104,6 +107,9 @@ class Dropout(Layer):
         if not 0 <= rate <= 1:
             raise ArgumentError(f"Dropout: the rate lies in [0, 1], got {rate}")
         self._rate, self._axes = rate, axes
+
+    def _settings_text(self):
+        return f"p = {self._rate}, axes={self._axes}"
 
     def forward(self, x):
         """`x` as it is; a graph has a node for it."""
@@ -137,6 +143,9 @@ class Lambda(Block):
         super().__init__(**kwargs)
         self._function = _named_function(function)
 
+    def _settings_text(self):
+        return getattr(self._function, "__name__", repr(self._function))
+
     def forward(self, *args):
         """The function's result."""
         return self._function(*args)
@@ -158,6 +167,9 @@ class HybridLambda(HybridBlock):
         names = getattr(getattr(function, "__code__", None), "co_varnames", ())
         self._takes_module = bool(names) and names[0] == "F"
 
+    def _settings_text(self):
+        return getattr(self._function, "__name__", repr(self._function))
+
     def forward(self, x, *args):
         """The function's result."""
         return self._function(functions_of(x), x, *args) if self._takes_module else self._function(x, *args)
@@ -176,4 +188,5 @@ def _named_function(function):
                 return found(x, *args, **kwargs)
         raise ArgumentError(f"there is no function {function!r} in amp.nd, mx.np or mx.npx")
 
+    call.__name__ = function
     return call

@@ -2,7 +2,7 @@
 
 from ....base import ArgumentError
 from .activations import activation_of
-from .layer import Layer, repeated
+from .layer import Layer, listed, repeated
 
 
 class _Conv(Layer):
@@ -70,9 +70,21 @@ class _Conv(Layer):
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
-        settings = {key: self._settings[key] for key in ("kernel", "stride", "pad")}
-        text = ", ".join(f"{key}={value}" for key, value in settings.items())
-        return f"{type(self).__name__}({self.weight.shape[1] or None} -> {self._channels}, {text})"
+        inputs = self.weight.shape[self._layout.index("C")] or None
+        return f"{type(self).__name__}({inputs} -> {self._channels}, {self._settings_text()})"
+
+    def _settings_text(self):
+        settings, usual = self._settings, (0,) * self._axes
+        given = {"kernel_size": settings["kernel"], "stride": settings["stride"]}
+        others = {
+            "padding": (settings["pad"], usual),
+            "dilation": (settings["dilate"], (1,) * self._axes),
+            "output_padding": (settings.get("adj", usual), usual),
+            "groups": (self._groups, 1),
+            "bias": (self.bias is not None, True),
+        }
+        given.update({key: value for key, (value, default) in others.items() if value != default})
+        return listed(**given) + (f", {self.act}" if self.act else "")
 
 
 def _documented(base, name, axes, size):

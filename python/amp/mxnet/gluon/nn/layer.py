@@ -24,6 +24,11 @@ class Layer(HybridBlock):
             return getattr(module, op)(data, *values, **attributes)
 
 
+def listed(**settings):
+    """Settings as text, 'a=1, b=2', for the line of a layer."""
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
 def functions_of(data):
     """The module whose functions take `data`: `amp.sym` or `amp.nd`."""
     return sym if isinstance(data, Symbol) else nd

@@ -2,7 +2,7 @@
 
 from .... import _recording
 from ....base import dtype_name
-from .layer import Layer
+from .layer import Layer, listed
 
 _LOW = ("float16", "bfloat16")
 
@@ -56,6 +56,9 @@ class BatchNorm(Layer):
         """Learns in_channels."""
         for parameter in self._reg_params.values():
             parameter.shape = (x.shape[self._settings["axis"]],)
+
+    def _settings_text(self):
+        return listed(**self._settings, in_channels=self.gamma.shape[0] or None)
 
     def cast(self, dtype):
         """Changes the dtype of the parameters; float32 for 'float16' and 'bfloat16'."""
@@ -125,6 +128,10 @@ class _OwnStatistics(Layer):
     def _learn(self, size):
         self.gamma.shape = self.beta.shape = (size,)
 
+    def _text_of(self, **settings):
+        trained = {"center": self.beta.grad_req != "null", "scale": self.gamma.grad_req != "null"}
+        return listed(**settings, **trained, in_channels=self.gamma.shape[0] or None)
+
 
 class LayerNorm(_OwnStatistics):
     """LayerNorm(axis=-1, epsilon=1e-5, in_channels=0): mean 0 and variance 1 along the axis, then * gamma + beta.
@@ -153,6 +160,9 @@ class LayerNorm(_OwnStatistics):
     def infer_shape(self, x, *args):
         """Learns in_channels."""
         self._learn(x.shape[self._axis])
+
+    def _settings_text(self):
+        return self._text_of(eps=self._epsilon, axis=self._axis)
 
     def forward(self, x):
         """`x` has any number of axes."""
@@ -187,6 +197,9 @@ class InstanceNorm(_OwnStatistics):
     def infer_shape(self, x, *args):
         """Learns in_channels."""
         self._learn(x.shape[self._axis])
+
+    def _settings_text(self):
+        return self._text_of(eps=self._epsilon, axis=self._axis)
 
     def forward(self, x):
         """`x` is (N, C, ...), with C on the axis."""
@@ -225,6 +238,9 @@ class GroupNorm(_OwnStatistics):
     def infer_shape(self, x, *args):
         """Learns in_channels."""
         self._learn(x.shape[1])
+
+    def _settings_text(self):
+        return self._text_of(eps=self._epsilon, num_groups=self._groups)
 
     def forward(self, x):
         """`x` is (N, C, ...)."""

@@ -1,7 +1,7 @@
 """Pooling over windows, or over everything."""
 
 from ....base import ArgumentError
-from .layer import Layer, repeated
+from .layer import Layer, listed, repeated
 
 
 class _Pool(Layer):
@@ -31,6 +31,18 @@ class _Pool(Layer):
         if self._kind == "avg":
             self._settings["count_include_pad"] = count_include_pad is None or bool(count_include_pad)
 
+    def _settings_text(self):
+        settings = self._settings
+        return listed(
+            size=settings["kernel"],
+            stride=settings["stride"],
+            padding=settings["pad"],
+            ceil_mode=settings["pooling_convention"] == "full",
+            global_pool=False,
+            pool_type=self._kind,
+            layout=settings["layout"],
+        )
+
     def forward(self, x):
         """`x` has the axes of the layout."""
         return self.run("Pooling", x, **self._settings)
@@ -52,6 +64,9 @@ class _GlobalPool(Layer):
             "global_pool": True,
             "layout": _checked_layout(layout, self._axes, type(self).__name__),
         }
+
+    def _settings_text(self):
+        return listed(global_pool=True, pool_type=self._kind, layout=self._settings["layout"])
 
     def forward(self, x):
         """`x` has the axes of the layout."""
