@@ -41,7 +41,7 @@ void FindFactors(const Winograd& job, const float* weights, float* factors) {
   for (std::int64_t i = 0; i < job.out_channels * job.in_channels * window; ++i) {
     const auto weight = static_cast<double>(weights[i]);
     const std::int64_t slice = i / window % job.slices, channel = i / window / job.slices % of_slice;
-    squares[static_cast<std::size_t>(slice * of_slice + channel)] += weight * weight;
+    squares[static_cast<std::size_t>(WinogradSlice(job, slice) * of_slice + channel)] += weight * weight;
   }
   std::fill_n(factors, WinogradFactors(job.kind, job.in_channels), 1.0f);
   FindInt16Factors(squares.data(), job.in_channels, factors);
@@ -80,6 +80,7 @@ Winograd JobOfPhase(const Winograd& job, std::int64_t phase) {
   Winograd convolution = job;
   convolution.pad_top = RowsOfPhase(job, phase).pad;
   convolution.pad_left = ColumnsOfPhase(job, phase).pad;
+  convolution.pad_front = WinogradSlice(job, job.pad_front);
   return convolution;
 }
 

@@ -69,7 +69,8 @@ struct Winograd {
   std::int64_t kernel_height = 0, kernel_width = 0;  // of a deconvolution
   // In three dimensions a window is `slices` windows. Images are slices of the result, `out_depth` of each volume,
   // which `batch` counts. Input channels are those of the slices that the window sees, one slice after the other: so
-  // many of each, a multiple of kWinogradBlock. Slices in front of the source and behind it are zeros.
+  // many of each, a multiple of kWinogradBlock. Slices in front of the source and behind it are zeros. A deconvolution
+  // has a stride of 1 from slice to slice.
   std::int64_t slices = 1, in_depth = 1, out_depth = 1, pad_front = 0;
   WinogradImage source, sum, destination;
   float low = 0, high = 0;  // -inf and inf: no bounds
@@ -245,6 +246,11 @@ constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channe
 [[gnu::always_inline]] constexpr std::int64_t WinogradWeightStride(WinogradKind kind, std::int64_t in_channels) {
   const std::int64_t scales = WinogradMultipliesInt16(kind) ? 2 * kWinogradColumns : 0;
   return WinogradDepth(kind, in_channels) * WinogradPerUnit(kind) * kWinogradColumns + scales;
+}
+
+// The slice of the weights that slice `number` of a window is: a deconvolution's last comes first.
+[[gnu::always_inline]] constexpr std::int64_t WinogradSlice(const Winograd& job, std::int64_t number) {
+  return job.stride > 0 ? job.slices - 1 - number : number;
 }
 
 // Along one axis of the weights, the places of a window's numbers: `first`, `first + step`, ... Beyond `size` there are

@@ -34,7 +34,7 @@ struct WinogradWeightsCode {
     for (Int column = 0; column < columns; ++column) {
       const Int numbers = piece.rows.size * piece.columns.size;
       const Int channel = (piece.first + column) * of_slice + in % of_slice;
-      const float* window = piece.weights + (channel * job.slices + in / of_slice) * numbers;
+      const float* window = piece.weights + (channel * job.slices + WinogradSlice(job, in / of_slice)) * numbers;
       for (int k = 0; k < kWindow; ++k) {
         const Int row = piece.rows.At(k / kWindowX), at = piece.columns.At(k % kWindowX);
         const float number = row < 0 || at < 0 ? 0 : window[row * piece.columns.size + at];

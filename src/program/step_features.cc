@@ -92,6 +92,14 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
   return {name, {Log2(rows), Log2(columns), Log2(length), Log2(NumElements(types.outputs[0]) / rows / columns)}};
 }
 
+// To the kernel slices of volumes are images with so many more channels.
+Law WinogradLaw(Law of_window, const kernels::Winograd& job) {
+  of_window.name = std::string("convolution_") + kernels::WinogradName(job.kind);
+  of_window.point[0] += Log2(static_cast<double>(job.slices));
+  of_window.point[5] -= Log2(static_cast<double>(job.slices));
+  return of_window;
+}
+
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   const TensorType result{types.outputs[0].dtype, spec.pool ? spec.pool->shape : types.outputs[0].shape};
   Law law = WindowLaw("convolution", types, result, spec.strides);
@@ -103,14 +111,7 @@ Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
   }
   if (spec.image)
     law.name = fmt::format("convolution_{}image_{}", spec.pool ? "pooled_" : "", amp::NameOf(*spec.image));
-  if (spec.winograd) {
-    // To the kernel slices of volumes are images with so many more channels.
-    const kernels::Winograd job = WinogradJob(spec, types);
-    law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
-    law.point[0] += Log2(static_cast<double>(job.slices));
-    law.point[5] -= Log2(static_cast<double>(job.slices));
-  }
-  return law;
+  return spec.winograd ? WinogradLaw(std::move(law), WinogradJob(spec, types)) : law;
 }
 Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
   const kernels::DepthwiseBlock job = DepthwiseBlockJob(spec, types);
@@ -122,8 +123,7 @@ Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
   Law law = WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
-  if (spec.winograd) law.name = std::string("convolution_") + kernels::WinogradName(*spec.winograd);
-  return law;
+  return spec.winograd ? WinogradLaw(std::move(law), WinogradJob(spec, types)) : law;
 }
 Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {
   Law law = ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));

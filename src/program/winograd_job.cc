@@ -60,21 +60,6 @@ bool IsForKind(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& 
          IsWithin(spec.pads_end, window, spacing) && HasAptGaps(spec, types, kind);
 }
 
-// Without its first axis.
-IntTuple OfSlices(const IntTuple& values) { return {values.begin() + 1, values.end()}; }
-
-// In three dimensions: the channels of a slice fill blocks.
-bool IsForVolumes(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& types) {
-  const Shape& weights = types.inputs[1].shape;
-  const std::int64_t slices = weights[weights.rank() - 3];
-  const auto sees_volume = [&](std::int64_t pad) { return pad >= 0 && pad < slices; };
-  ConvolutionSpec of_slices{OfSlices(spec.strides), OfSlices(spec.dilates), OfSlices(spec.pads_begin),
-                            OfSlices(spec.pads_end)};
-  return spec.strides[0] == 1 && AreAll(spec.dilates, 0) && sees_volume(spec.pads_begin[0]) &&
-         sees_volume(spec.pads_end[0]) && weights[weights.rank() - 4] % kernels::kWinogradBlock == 0 &&
-         !kernels::WinogradMultipliesBF16(kind) && IsForKind(kind, of_slices, types);
-}
-
 // The window of each of its convolutions.
 WindowSize WindowOfPhases(const Shape& weights, std::int64_t stride) {
   const WindowSize kernel = SizeOfWindow(weights);
@@ -87,27 +72,56 @@ bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes
   const WindowSize window = WindowOfPhases(types.inputs[1].shape, stride);
   const auto sees_image = [&](std::int64_t pad, std::int64_t size) { return pad >= 0 && pad <= stride * (size - 1); };
   return IsOf(kind, window) && window.height > 1 && window.width > 1 && AreAll(spec.strides, stride) &&
-         AreAll(spec.dilates, 0) && AreMultiples({result[2], result[3]}, stride) &&
+         AreAll(spec.dilates, 0) && AreMultiples({result[result.rank() - 2], result[result.rank() - 1]}, stride) &&
          sees_image(spec.pads_begin[0], window.height) && sees_image(spec.pads_begin[1], window.width) &&
          (stride == 1 || !kernels::WinogradMultipliesBF16(kind));
 }
 
-bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
-  if (const auto* convolution = std::get_if<ConvolutionSpec>(&spec))
-    return (AreImages(types) && IsForKind(kind, *convolution, types)) ||
-           (AreVolumes(types) && IsForVolumes(kind, *convolution, types));
-  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
-  return deconvolution != nullptr && AreImages(types) && IsForKind(kind, *deconvolution, types);
+// Without its first axis.
+IntTuple OfSlices(const IntTuple& values) { return {values.begin() + 1, values.end()}; }
+
+// In three dimensions: the channels of a slice fill blocks.
+template <class Spec>
+bool IsForVolumes(WinogradKind kind, const Spec& spec, const StepTypes& types) {
+  const Shape& weights = types.inputs[1].shape;
+  const std::int64_t slices = weights[weights.rank() - 3];
+  const auto sees_volume = [&](std::int64_t pad) { return pad >= 0 && pad < slices; };
+  const Spec of_slices{OfSlices(spec.strides), OfSlices(spec.dilates), OfSlices(spec.pads_begin),
+                       OfSlices(spec.pads_end)};
+  return spec.strides[0] == 1 && AreAll(spec.dilates, 0) && sees_volume(spec.pads_begin[0]) &&
+         sees_volume(spec.pads_end[0]) && weights[weights.rank() - 4] % kernels::kWinogradBlock == 0 &&
+         !kernels::WinogradMultipliesBF16(kind) && IsForKind(kind, of_slices, types);
 }
 
-// Without where it lies.
-kernels::Winograd ChannelsOf(WinogradKind kind, const Shape& source, const Shape& weights, const Shape& out) {
+template <class Spec>
+bool IsForKindInAnyDimensions(WinogradKind kind, const Spec& spec, const StepTypes& types) {
+  return (AreImages(types) && IsForKind(kind, spec, types)) || (AreVolumes(types) && IsForVolumes(kind, spec, types));
+}
+
+bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
+  if (const auto* convolution = std::get_if<ConvolutionSpec>(&spec))
+    return IsForKindInAnyDimensions(kind, *convolution, types);
+  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
+  return deconvolution != nullptr && IsForKindInAnyDimensions(kind, *deconvolution, types);
+}
+
+// Without the pads and sizes of images.
+template <class Spec>
+kernels::Winograd ChannelsOf(const Spec& spec, const StepTypes& types) {
+  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
   kernels::Winograd job;
-  job.kind = kind;
+  job.kind = spec.winograd.value_or(WinogradKind::kF4x4);
   job.batch = source[0];
   job.groups = weights.rank() > source.rank() ? weights[0] : 1;
   job.in_channels = source[1] / job.groups;
   job.out_channels = out[1] / job.groups;
+  if (!AreVolumes(types)) return job;
+  job.slices = weights[weights.rank() - 3];
+  job.in_channels *= job.slices;
+  job.in_depth = source[2];
+  job.out_depth = out[2];
+  job.pad_front = spec.pads_begin[0];
+  job.batch *= job.out_depth;
   return job;
 }
 
@@ -125,14 +139,13 @@ bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) 
 
 std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
   const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec);
-  if (convolution != nullptr && convolution->winograd) {
-    WinogradWeightsSpec weights{*convolution->winograd};
-    weights.of_volumes = convolution->strides.size() == 3;
-    return weights;
-  }
+  if (convolution != nullptr && convolution->winograd)
+    return WinogradWeightsSpec{.kind = *convolution->winograd, .of_volumes = convolution->strides.size() == 3};
   const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
   if (spec == nullptr || !spec->winograd) return std::nullopt;
-  return WinogradWeightsSpec{*spec->winograd, spec->strides[0], spec->pads_begin[0], spec->pads_begin[1]};
+  const IntTuple& pads = spec->pads_begin;
+  return WinogradWeightsSpec{*spec->winograd, spec->strides.back(), pads[pads.size() - 2], pads.back(),
+                             pads.size() == 3};
 }
 
 kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
@@ -160,7 +173,7 @@ kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weig
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
-  kernels::Winograd job = ChannelsOf(spec.winograd.value_or(WinogradKind::kF4x4), source, weights, out);
+  kernels::Winograd job = ChannelsOf(spec, types);
   job.spacing = spec.dilates[0] + 1;
   const int rows = source.rank() - 2;
   job.in_height = source[rows] / job.spacing;
@@ -169,14 +182,7 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   job.out_width = out[rows + 1] / job.spacing;
   job.pad_top = spec.pads_begin[spec.pads_begin.size() - 2] / job.spacing;
   job.pad_left = spec.pads_begin.back() / job.spacing;
-  if (AreVolumes(types)) {
-    job.slices = weights[weights.rank() - 3];
-    job.in_channels *= job.slices;
-    job.in_depth = source[2];
-    job.out_depth = out[2];
-    job.pad_front = spec.pads_begin[0];
-  }
-  job.batch *= job.spacing * job.spacing * job.out_depth;
+  job.batch *= job.spacing * job.spacing;
   if (HasAxesExchanged(weights)) {
     std::swap(job.in_height, job.in_width);
     std::swap(job.out_height, job.out_width);
@@ -187,16 +193,17 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
 
 kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& types) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
-  kernels::Winograd job = ChannelsOf(spec.winograd.value_or(WinogradKind::kF4x4), source, weights, out);
-  job.stride = spec.strides[0];
+  kernels::Winograd job = ChannelsOf(spec, types);
+  job.stride = spec.strides.back();
   job.kernel_height = SizeOfWindow(weights).height;
   job.kernel_width = SizeOfWindow(weights).width;
-  job.in_height = source[2];
-  job.in_width = source[3];
-  job.out_height = out[2] / job.stride;
-  job.out_width = out[3] / job.stride;
-  job.pad_top = spec.pads_begin[0];
-  job.pad_left = spec.pads_begin[1];
+  const int rows = source.rank() - 2;
+  job.in_height = source[rows];
+  job.in_width = source[rows + 1];
+  job.out_height = out[rows] / job.stride;
+  job.out_width = out[rows + 1] / job.stride;
+  job.pad_top = spec.pads_begin[spec.pads_begin.size() - 2];
+  job.pad_left = spec.pads_begin.back();
   return job;
 }
 

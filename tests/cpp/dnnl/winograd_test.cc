@@ -230,6 +230,33 @@ TEST_F(WinogradPlans, VolumesAreTheSame) {
   ExpectSame(m, 4);
 }
 
+// Gradients of sources: of cubes and slices; columns and channels that are no blocks are the library's.
+TEST_F(WinogradPlans, GradientsOfVolumesAreTheSame) {
+  TestModel m = OfVolumes();
+  std::vector<std::string> variables{"x"};
+  for (const auto& [name, array] : m.params.args) {
+    m.types[name] = array.type();
+    variables.push_back(name);
+  }
+  m.params.args.clear();
+  m.symbol = Gradient(Op("square", "square", {m.symbol}), variables);
+  ExpectSame(m, 6);
+}
+
+TEST_F(WinogradPlans, DeconvolutionsOfVolumesAreTheSame) {
+  TestModel m;
+  m.types["x"] = F32({2, 32, 5, 6, 7});
+  m.params.args["up_weight"] = Random({32, 48, 3, 4, 4}, 3, 0.1f);
+  m.params.args["deep_weight"] = Random({48, 64, 4, 4, 4}, 4, 0.1f);
+  const Symbol up = Op("Deconvolution", "up", {Var("x")},
+                       {{"kernel", "(3, 4, 4)"}, {"stride", "(1, 2, 2)"}, {"pad", "(0, 1, 1)"}, {"num_filter", "48"}});
+  m.symbol = up;
+  ExpectSame(m, 1);
+  m.symbol = Op("Deconvolution", "deep", {up},
+                {{"kernel", "(4, 4, 4)"}, {"stride", "(2, 2, 2)"}, {"pad", "(1, 1, 1)"}, {"num_filter", "64"}});
+  ExpectSame(m, 1);  // slices with a stride are the library's
+}
+
 TEST_F(WinogradPlans, VolumesInBFloat16) {
   const TestModel m = OfVolumes();
   BindOptions options = Options();

@@ -218,11 +218,8 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   WinogradProblem p;
   p.job.kind = variant.kind;
   DrawSizes(draw, &p.job);
-  if (p.job.spacing == 1 && draw.Chance(0.4)) {
-    DrawDeconvolution(draw, &p.job);
-  } else if (p.job.spacing == 1 && !WinogradMultipliesBF16(p.job.kind) && draw.Chance(0.4)) {
-    DrawVolumes(draw, &p.job);
-  }
+  if (p.job.spacing == 1 && draw.Chance(0.4)) DrawDeconvolution(draw, &p.job);
+  if (p.job.spacing == 1 && !WinogradMultipliesBF16(p.job.kind) && draw.Chance(0.4)) DrawVolumes(draw, &p.job);
   const std::int64_t activation = draw.Int(0, 4);  // none, relu, relu6, a slope, slopes of channels
   p.job.bends = activation > 2;
   p.job.slope = 0.25;
@@ -248,10 +245,10 @@ double FinishedResult(const WinogradProblem& p, std::int64_t channel, double x) 
 }
 
 // The row that number k of the weights' window leads from, to this one of the result; -1 where there is none.
-std::int64_t RowOfSource(const Winograd& job, std::int64_t row, std::int64_t pad, std::int64_t k) {
+std::int64_t RowOfSource(const Winograd& job, std::int64_t row, std::int64_t pad, std::int64_t k, std::int64_t stride) {
   if (job.stride == 0) return row - pad + k;
   const std::int64_t distance = row + pad - k;  // stride times the row of the source
-  return distance < 0 || distance % job.stride != 0 ? -1 : distance / job.stride;
+  return distance < 0 || distance % stride != 0 ? -1 : distance / stride;
 }
 
 // The source with the channels of a group side by side.
@@ -276,9 +273,9 @@ double ExpectedOfWinograd(const WinogradProblem& p, const std::vector<float>& so
   const std::int64_t window = WeightsOfChannels(job);
   const ImageExtent of = SourceOf(job);
   for (std::int64_t k = 0; k < job.slices * window; ++k) {
-    const std::int64_t slice = n % job.out_depth - job.pad_front + k / window;
-    const std::int64_t row = RowOfSource(job, y, job.pad_top, k % window / width);
-    const std::int64_t column = RowOfSource(job, x, job.pad_left, k % width);
+    const std::int64_t slice = RowOfSource(job, n % job.out_depth, job.pad_front, k / window, 1);
+    const std::int64_t row = RowOfSource(job, y, job.pad_top, k % window / width, job.stride);
+    const std::int64_t column = RowOfSource(job, x, job.pad_left, k % width, job.stride);
     const bool is_inside =
         slice >= 0 && slice < of.depth && row >= 0 && row < of.height && column >= 0 && column < of.width;
     if (!is_inside) continue;
