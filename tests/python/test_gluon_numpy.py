@@ -172,3 +172,10 @@ def test_gradients_that_are_not_asked_for_are_runtime_errors():
     weight.initialize()
     with pytest.raises(RuntimeError, match="its grad_req is 'null'"):
         weight.grad()
+
+
+def test_known_shapes():
+    known = gluon.utils.shape_is_known
+    assert known((2, 3)) and not known(()) and not known(None) and not known((0, 3))
+    with mx.np_shape():
+        assert known((0, 3)) and known(()) and not known((-1, 3))

@@ -278,7 +278,7 @@ def test_metrics():
         metric = mx.metric.create(name)
         assert math.isnan(metric.get()[1])
         metric.update([label], [pred])
-        assert metric.get()[1] == pytest.approx(value, rel=1e-5), name
+        assert metric.get()[1] == pytest.approx(value, rel=1e-5) and type(metric.get()[1]) is float, name
         metric.reset_local()
         assert math.isnan(metric.get()[1])
         assert metric.get_global()[1] == pytest.approx(value, rel=1e-5), name

@@ -225,14 +225,14 @@ class F1(_BinaryMetric):
     >>> metric = mx.metric.F1()
     >>> metric.update([amp.nd.array([0, 1])], [amp.nd.array([[0.9, 0.1], [0.4, 0.6]])])
     >>> round(metric.get()[1], 4)
-    np.float64(1.0)
+    1.0
     """
 
     def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
         super().__init__(name, output_names, label_names, average)
 
     def _of(self, counts):
-        return counts.f1()
+        return float(counts.f1())
 
 
 @register
@@ -242,14 +242,14 @@ class MCC(_BinaryMetric):
     >>> metric = mx.metric.MCC()
     >>> metric.update([amp.nd.array([0, 1])], [amp.nd.array([[0.9, 0.1], [0.4, 0.6]])])
     >>> round(metric.get()[1], 4)
-    np.float64(1.0)
+    1.0
     """
 
     def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
         super().__init__(name, output_names, label_names, average)
 
     def _of(self, counts):
-        return counts.matthews()
+        return float(counts.matthews())
 
 
 @register

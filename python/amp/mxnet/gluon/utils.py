@@ -9,8 +9,9 @@ from ... import _recording, nd
 from ..._core import NDArray
 from ...base import ArgumentError
 from .._missing import refusing
+from ..util import is_np_shape
 
-__all__ = ["clip_global_norm", "download", "split_and_load", "split_data", "split_rnn_params"]
+__all__ = ["clip_global_norm", "download", "shape_is_known", "split_and_load", "split_data", "split_rnn_params"]
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):
@@ -106,6 +107,17 @@ def _rnn_shapes(rows, num_layers, input_size, hidden_size, directions, projectio
             if projection_size:
                 weights[f"{stem}_h2r_weight"] = (projection_size, hidden_size)
     return {**weights, **biases}
+
+
+def shape_is_known(shape):
+    """Whether no size of a shape is open: these are 0, and -1 in numpy mode. Then () is a shape, else it is none.
+
+    >>> mx.gluon.utils.shape_is_known((2, 3)), mx.gluon.utils.shape_is_known((0, 3))
+    (True, False)
+    """
+    if is_np_shape():
+        return shape is not None and all(size >= 0 for size in shape)
+    return bool(shape) and all(size > 0 for size in shape)
 
 
 download = refusing("mx.gluon.utils.download", "nothing is downloaded; pass files of your own")
