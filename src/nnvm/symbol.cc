@@ -119,9 +119,11 @@ Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, 
     const std::size_t given = entries.size() + by_name.size();
     const auto [attr, inserted] = attrs.emplace(op.variadic_attr, std::to_string(given));
     std::int64_t declared = 0;
-    const bool differs = !inserted && by_name.empty() &&
-                         (!ParseAttr(attr->second, &declared) || declared != static_cast<std::int64_t>(entries.size()));
-    if (differs && !HasOtherInputs(op, attrs, declared)) {
+    const bool is_number = ParseAttr(attr->second, &declared);
+    const bool differs =
+        !inserted && by_name.empty() && (!is_number || declared != static_cast<std::int64_t>(entries.size()));
+    const bool makes_all = is_number && declared > 0 && entries.empty();  // as variables, as of other operators
+    if (differs && !makes_all && !HasOtherInputs(op, attrs, declared)) {
       Throw<ArgumentError>("{} '{}': {} is {}, but {} inputs are given", op.name, name, op.variadic_attr,
                            Quotable(attr->second), entries.size());
     }

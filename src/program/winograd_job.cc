@@ -74,7 +74,7 @@ bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes
   return IsOf(kind, window) && window.height > 1 && window.width > 1 && AreAll(spec.strides, stride) &&
          AreAll(spec.dilates, 0) && AreMultiples({result[result.rank() - 2], result[result.rank() - 1]}, stride) &&
          sees_image(spec.pads_begin[0], window.height) && sees_image(spec.pads_begin[1], window.width) &&
-         (stride == 1 || !kernels::WinogradMultipliesBF16(kind));
+         (!kernels::WinogradMultipliesBF16(kind) || (stride == 1 && IsWithin(spec.pads_end, window, stride)));
 }
 
 // Without its first axis.

@@ -72,6 +72,7 @@ def test_variadic_operators():
     assert net.attr("num_args") == "3" and net.name == "concat0"
     assert amp.sym.concat(*[a, b], dim=0, num_args=2).list_arguments() == ["a", "b"]
     assert amp.sym.Concat(amp.sym.Group([a, b]), dim=0).list_arguments() == ["a", "b"]
+    assert amp.sym.Concat(num_args=2, dim=1, name="c").list_arguments() == ["c_arg0", "c_arg1"]
     with pytest.raises(amp.ArgumentError, match="num_args is 3, but 2 inputs"):
         amp.sym.Concat(a, b, num_args=3)
     assert amp.sym.Concat([a, b], dim=0).list_arguments() == ["a", "b"]

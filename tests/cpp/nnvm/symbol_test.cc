@@ -41,6 +41,8 @@ TEST(Symbol, VariadicOperatorsCountTheirInputs) {
   EXPECT_EQ(NodeOf(Apply("_fake_join", "j", {x}, {{"arg1", y}}))->inputs().size(), 2u);
   EXPECT_EQ(NodeOf(Apply("_fake_join", "j", {}, {{"arg0", y}, {"arg1", x}}))->inputs()[0].node, NodeOf(y));
   EXPECT_EQ(NodeOf(Apply("_fake_join", "j", {x}, {}, {{"num_args", "1"}}))->inputs().size(), 1u);
+  // Inputs that are counted but not given become variables.
+  EXPECT_EQ(Apply("_fake_join", "j", {}, {}, {{"num_args", "2"}}).ListArguments(), (Names{"j_arg0", "j_arg1"}));
   EXPECT_EQ(ErrorOf<ArgumentError>([&] {
               Apply("_fake_join", "j", {x, y}, {}, {{"num_args", "3"}});
             }),
