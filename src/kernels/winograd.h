@@ -86,7 +86,7 @@ struct Winograd {
 [[gnu::always_inline]] constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image,
                                                               std::int64_t n) {
   const std::int64_t spacing = job.spacing;
-  if (spacing == 1) return n / job.out_depth * image.batch;
+  if (spacing == 1) return (job.out_depth == 1 ? n : n / job.out_depth) * image.batch;
   return n / spacing / spacing * image.batch + n / spacing % spacing * (image.row / spacing) +
          n % spacing * (image.pixel / spacing);
 }

@@ -183,6 +183,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
     Int width;   // 0 where the slice lies outside
   };
   static Block BlockAt(const Winograd& job, const Place& place, Int c) {
+    if (job.in_depth == 1 && job.slices == 1) return {OffsetIn(job.source, c), job.in_channels - c, job.in_width};
     const Int of_slice = job.in_channels / job.slices, channel = c % of_slice;
     const Int slice = place.n % job.out_depth - job.pad_front + c / of_slice;
     const bool is_inside = slice >= 0 && slice < job.in_depth;
@@ -402,10 +403,10 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
     }
   }
 
-  static Int OffsetOf(const Winograd& job, const WinogradImage& image, const Place& place, Int channel) {
-    const Int slice = WinogradImageAt(job, image, place.n) + place.n % job.out_depth * image.slice;
-    const Int first = slice + OffsetIn(image, channel);
-    return (first + place.y * image.row + place.x * image.pixel) * (image.is_bf16 ? 2 : 4);
+  // Where a tile begins, in elements.
+  static Int OffsetOf(const Winograd& job, const WinogradImage& image, const Place& place) {
+    const Int slice = job.out_depth == 1 ? 0 : place.n % job.out_depth * image.slice;
+    return WinogradImageAt(job, image, place.n) + slice + place.y * image.row + place.x * image.pixel;
   }
 
   // Channels from `channel` on, `count` of them.
@@ -415,15 +416,17 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
     const WinogradData& data = part.data;
     for (Int t = 0; t < part.num_tiles; ++t) {
       const Place place = PlaceOf(job, part.first_tile + t);
+      const Int destination = OffsetOf(job, job.destination, place), sum = OffsetOf(job, job.sum, place);
       for (Int lane = 0; lane < count; lane += kLanes) {
         Target to;
         to.rows = job.out_height - place.y;
         to.columns = job.out_width - place.x;
         to.count = count - lane;
-        to.destination = static_cast<char*>(data.destination) + OffsetOf(job, job.destination, place, channel + lane);
-        to.sum = data.sum == nullptr
-                     ? nullptr
-                     : static_cast<const char*>(data.sum) + OffsetOf(job, job.sum, place, channel + lane);
+        to.destination = static_cast<char*>(data.destination) +
+                         (destination + OffsetIn(job.destination, channel + lane)) * (kOutIsBF16 ? 2 : 4);
+        to.sum = data.sum == nullptr ? nullptr
+                                     : static_cast<const char*>(data.sum) +
+                                           (sum + OffsetIn(job.sum, channel + lane)) * (kSumIsBF16 ? 2 : 4);
         to.bias = data.bias == nullptr ? Ops::All(0) : Ops::template Load<false>(data.bias + channel + lane, to.count);
         to.slope = data.slopes == nullptr ? Ops::All(job.slope)
                                           : Ops::template Load<false>(data.slopes + channel + lane, to.count);

@@ -388,3 +388,10 @@ def test_sums_of_products_check_sizes():
         mx.np.einsum("ij,jk->ik", ones((2, 3)), ones((4, 5)))
     with pytest.raises(amp.ArgumentError, match="1 axes of a and 2 of b"):
         mx.np.tensordot(ones((2, 3)), ones((3, 2)), axes=([0], [0, 1]))
+
+
+def test_elements_are_changed_in_place():
+    array = nd.array([1, 2, 3])
+    array[0] *= 3
+    array[2] -= 1
+    assert array.asnumpy().tolist() == [3, 2, 2]

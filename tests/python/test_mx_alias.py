@@ -186,3 +186,9 @@ def test_the_table_tells_what_is_there():
         ("1. Names", ["sym.a", "b.c", "b.d", "b.e"]),
         ("Symbol", ["sym.Symbol.f"]),
     ]
+
+
+def test_errors_are_those_that_programs_catch():
+    assert issubclass(mx.MXNetError, RuntimeError)
+    with pytest.raises(RuntimeError):
+        mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))

@@ -73,7 +73,7 @@ void Translate(std::exception_ptr pointer) {
 
 void BindErrors(py::module_& module) {
   error_class = MakeClass(module, "Error", "Base class of all errors of this package (MXNet: MXNetError).",
-                          py::reinterpret_borrow<py::object>(PyExc_Exception));
+                          py::reinterpret_borrow<py::object>(PyExc_RuntimeError));  // as MXNetError
   graph_error_class =
       MakeSubclass(module, "GraphError", "The model, or the file it came from, is wrong.", PyExc_ValueError);
   index_error_class = MakeClass(module, "OutOfRangeError", "A position in data that does not exist.",

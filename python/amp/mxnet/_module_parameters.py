@@ -8,7 +8,7 @@ from ..base import ArgumentError
 from . import init
 
 
-class MissingArraysError(ArgumentError, RuntimeError):
+class MissingArraysError(ArgumentError):
     """Parameters that are not given; MXNet raises a RuntimeError."""
 
 

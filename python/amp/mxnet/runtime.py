@@ -26,7 +26,7 @@ class Feature:
         return f"{'✔' if self.enabled else '✖'} {self.name}"
 
 
-class UnknownFeatureError(ArgumentError, RuntimeError):
+class UnknownFeatureError(ArgumentError):
     """A name that is no feature; in MXNet a RuntimeError."""
 
 

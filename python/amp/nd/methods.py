@@ -87,7 +87,7 @@ def _in_place(name):
             return result  # in a graph the name stands for the new tensor from now on
         if result.shape != self.shape:
             raise ArgumentError(f"an array of shape {self.shape} cannot hold a result of shape {result.shape}")
-        self[:] = result
+        self[...] = result  # which arrays without axes know, too
         return self
 
     return method

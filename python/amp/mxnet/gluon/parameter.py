@@ -16,11 +16,11 @@ from ..util import is_np_array
 from .parameter_gradient import GradientOfParameter
 
 
-class DeferredInitializationError(Error, RuntimeError):
+class DeferredInitializationError(Error):
     """The array of a parameter is asked for before a call has told its shape."""
 
 
-class UninitializedError(ArgumentError, RuntimeError):
+class UninitializedError(ArgumentError):
     """The array of a parameter is asked for that nobody initialized."""
 
 

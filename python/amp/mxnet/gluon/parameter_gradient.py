@@ -4,7 +4,7 @@ from ... import _backward, _recording
 from ...base import ArgumentError
 
 
-class NoGradientError(ArgumentError, RuntimeError):
+class NoGradientError(ArgumentError):
     """The gradient of a parameter is asked for that has none."""
 
 

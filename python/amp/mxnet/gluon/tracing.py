@@ -9,7 +9,7 @@ from ...sym import Group, Symbol, Variable
 from ..np.array_class import ndarray
 
 
-class UntracedError(ArgumentError, RuntimeError):
+class UntracedError(ArgumentError):
     """The graph of a block is asked for before there is one."""
 
 
