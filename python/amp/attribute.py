@@ -35,9 +35,9 @@ class AttrScope(Scope):
     def _default(cls):
         return AttrScope()
 
-    def get(self, attributes=None):
-        """The scope's attributes, overridden and extended by `attributes` (a dict or None)."""
-        return {**self._all, **_checked(attributes or {})}
+    def get(self, attr=None):
+        """The scope's attributes, overridden and extended by `attr` (a dict or None)."""
+        return {**self._all, **_checked(attr or {})}
 
     def constrain(self, attributes):
         """The attributes (a dict) of an operator, with the constraints of the `with` blocks added to its own."""

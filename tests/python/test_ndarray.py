@@ -469,6 +469,25 @@ def test_an_array_of_one_element_is_written_as_a_number():
     array = amp.nd.zeros((3,))
     array[1] = amp.nd.array([[5.0]])
     assert array.asnumpy().tolist() == [0, 5, 0]
+    array[2], array[0] = [6], [[amp.nd.array([7.0])]]
+    assert array.asnumpy().tolist() == [7, 5, 6]
+    rows = amp.nd.zeros((2, 2))
+    rows[0], rows[1, 1], rows[1, 0] = [[1, 2]], (3,), [np.float32(4)]
+    assert rows.asnumpy().tolist() == [[1, 2], [4, 3]]
+    with pytest.raises(amp.ArgumentError, match="cannot write to a part"):
+        array[1] = [1, 2]
+
+
+def test_keywords_of_mxnet():
+    array = amp.nd.array([2, 3])
+    assert array.as_in_context(context=None) is array.as_in_ctx(ctx=None) is array.to_device(device=None) is array
+    assert amp.nd.power(base=array, exp=2).asnumpy().tolist() == [4, 9]
+    assert amp.nd.power(2, exp=array).asnumpy().tolist() == [4, 8] and amp.nd.power(2, 3) == 8
+    with amp.AttrScope(__mood__="calm") as scope:
+        assert scope.get(attr={"__size__": "3"}) == {"__mood__": "calm", "__size__": "3"}
+        assert amp.sym.Variable("x").list_attr(recursive=False) == {"__mood__": "calm"}
+    with pytest.raises(DeprecationWarning, match="use attr_dict"):
+        amp.sym.Variable("x").list_attr(recursive=True)
 
 
 def test_logical_functions_take_arrays_and_numbers():

@@ -39,6 +39,8 @@ def set_item(array, key, value):
         value = value.asnumpy()
     elif value is None or isinstance(value, str):
         raise ArgumentError(f"expected a number or an array to write, got {value!r}")
+    elif isinstance(value, (list, tuple)) and len(value) == 1:
+        value = np.asarray(value)
     if getattr(value, "size", 0) == 1:
         value = np.asarray(value).reshape(())  # one element is a number, whatever its shape
     try:

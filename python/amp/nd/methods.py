@@ -224,7 +224,7 @@ def _asscalar(self):
     return self.asnumpy().reshape(-1)[0]
 
 
-def _in_context(self, device=None):
+def _in_context(self, context=None, *, ctx=None, device=None):
     """The array itself: there is one device, the CPU."""
     return self
 

@@ -32,13 +32,22 @@ multiply = _arithmetic(operator.mul, "multiply", "*", "[16. 32.]")
 divide = _arithmetic(operator.truediv, "divide", "/", "[1. 2.]")
 true_divide = divide
 modulo = _arithmetic(operator.mod, "modulo", "%", "[0. 0.]")
-power = _arithmetic(operator.pow, "power", "**", "[ 256. 4096.]")
 equal = _arithmetic(operator.eq, "equal", "==", "[1. 0.]")
 not_equal = _arithmetic(operator.ne, "not_equal", "!=", "[0. 1.]")
 greater = _arithmetic(operator.gt, "greater", ">", "[0. 1.]")
 greater_equal = _arithmetic(operator.ge, "greater_equal", ">=", "[1. 1.]")
 lesser = _arithmetic(operator.lt, "lesser", "<", "[0. 0.]")
 lesser_equal = _arithmetic(operator.le, "lesser_equal", "<=", "[1. 0.]")
+
+
+def power(base, exp):
+    """`base ** exp`, element by element; one of them may be a number. Errors as for `add`.
+
+    >>> amp.nd.power(base=amp.nd.array([4, 8]), exp=2)
+    [16. 64.]
+    <NDArray float32[2]>
+    """
+    return base**exp
 
 
 def _commutative(tensor_op, scalar_op, lhs, rhs):

@@ -103,14 +103,16 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         attributes = self.list_attr()
         return attributes.get(key, attributes.get(f"__{key}__"))
 
-    def list_attr(self):
+    def list_attr(self, recursive=False):
         """Attributes of the node: {key: text}. MXNet's own, such as '__lr_mult__', are also there as 'lr_mult'.
 
-        Raises ArgumentError for a group of several nodes.
+        Raises ArgumentError for a group of several nodes, DeprecationWarning where `recursive` is true, as in MXNet.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_attr()
         {'num_hidden': '3'}
         """
+        if recursive:
+            raise DeprecationWarning("list_attr(recursive=True) is no longer supported; use attr_dict()")
         return _with_short_keys(self._attributes())
 
     def _attributes(self):
