@@ -37,6 +37,7 @@ _INNER_MODULES = {
     contrib.cnn: "conv_layers",
     contrib.data: "sampler",
     contrib.nn: "basic_layers",
+    model_zoo.vision: "densenet inception mobilenet resnet squeezenet vgg",
     nn: "basic_layers conv_layers",
     rnn: "rnn_cell rnn_layer",
 }

@@ -6,8 +6,15 @@ from ....base import did_you_mean as _did_you_mean
 from ....model_zoo.table import NETWORKS
 from ....model_zoo.table import list_models as _list_models
 from .network import NetworkBlock
+from .residual import BasicBlockV1, BasicBlockV2, BottleneckV1, BottleneckV2, ResNetV1, ResNetV2
 
 __all__ = [
+    "BasicBlockV1",
+    "BasicBlockV2",
+    "BottleneckV1",
+    "BottleneckV2",
+    "ResNetV1",
+    "ResNetV2",
     "get_densenet",
     "get_mobilenet",
     "get_mobilenet_v2",

@@ -1,0 +1,74 @@
+"""The classes of the vision zoo, which programs build and extend, against the zoo's networks of the same structure."""
+
+import numpy as np
+import pytest
+
+import amp
+import amp.mxnet as mx
+
+vision = mx.gluon.model_zoo.vision
+CHANNELS = [64, 64, 128, 256, 512]
+WIDE = [64, 256, 512, 1024, 2048]
+
+# name of the network: (how a program builds it, size of pictures)
+CASES = {
+    "resnet18_v1": (lambda **kw: vision.ResNetV1(vision.BasicBlockV1, [2, 2, 2, 2], CHANNELS, **kw), 32),
+    "resnet50_v1": (lambda **kw: vision.ResNetV1(vision.BottleneckV1, [3, 4, 6, 3], WIDE, **kw), 32),
+    "resnet18_v2": (lambda **kw: vision.ResNetV2(vision.BasicBlockV2, [2, 2, 2, 2], CHANNELS, **kw), 32),
+    "resnet50_v2": (lambda **kw: vision.ResNetV2(vision.BottleneckV2, [3, 4, 6, 3], WIDE, **kw), 32),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_classes_are_the_networks_of_the_zoo(name, tmp_path):
+    build, size = CASES[name]
+    x = amp.nd.array(np.random.default_rng(0).random((2, 3, size, size)), dtype="float32")
+    zoo = vision.get_model(name, classes=7)
+    zoo.initialize()
+    expected = zoo(x).asnumpy()
+    zoo.save_parameters(str(tmp_path / "zoo.params"))
+    net, named = build(classes=7), build(classes=7, prefix="net_")
+    assert list(net.collect_params()) == list(zoo.collect_params())
+    names = zoo._structural_names()  # those of MXNet 1.9.1, which tests of the zoo compare
+    assert {f"net_{classic}" for classic in names if classic != "data"} == set(named.collect_params())
+    for other in (net, named):
+        other.load_parameters(str(tmp_path / "zoo.params"))
+        np.testing.assert_allclose(other(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-4)
+    assert len(net.export(str(tmp_path / "net"))) == 2
+
+
+def test_blocks_of_programs():
+    class Wide(vision.BasicBlockV1):
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return F.clip(super().hybrid_forward(F, x), 0, 1)
+
+    class Small(vision.ResNetV1):
+        def __init__(self, **kwargs):
+            super().__init__(Wide, [1, 2], [4, 4, 8], classes=3, thumbnail=True, **kwargs)
+            with self.name_scope():
+                self.output = mx.gluon.nn.Dense(5)
+
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return F.softmax(super().hybrid_forward(F, x))
+
+    net = Small(prefix="small_")
+    assert [name for name in net.collect_params() if "dense" in name] == ["small_dense1_weight", "small_dense1_bias"]
+    assert len(net.features[2]) == 2 and isinstance(net.features[1][0], Wide)
+    net.initialize()
+    with amp.mxnet.autograd.record():
+        loss = net(amp.nd.ones((2, 3, 8, 8))).sum()
+    loss.backward()
+    np.testing.assert_allclose(loss.asscalar(), 2, rtol=1e-6)
+
+
+def test_modules_of_mxnet():
+    from amp.mxnet.gluon.model_zoo.vision.resnet import ResNetV1
+
+    assert ResNetV1 is vision.ResNetV1 and callable(vision.alexnet)
+
+
+def test_wrong_channels():
+    with pytest.raises(amp.ArgumentError, match="expected 3, got 2"):
+        vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8])
