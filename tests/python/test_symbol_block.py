@@ -366,3 +366,47 @@ def test_collected_parameters_may_be_initialized_or_loaded(tmp_path):
     loaded.collect_params().load(tmp_path / "net.params")
     assert loaded(amp.nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
     assert list(loaded.arrays()[0]) == ["fc_weight", "fc_bias"]
+
+
+class _Doubling(mx.gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.dense = mx.gluon.nn.Dense(3)
+
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+        return 2 * self.dense(x)
+
+
+class _Further(_Doubling):
+    def forward(self, x):
+        return super().forward(x + 1)
+
+
+def _chain():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4), mx.gluon.nn.Dense(3))
+    return net
+
+
+@pytest.mark.parametrize("build", [_Doubling, _chain])
+def test_forward_called_by_itself_records_the_graph(build, tmp_path):
+    net, x = build(), amp.nd.array(X)
+    net.initialize()
+    expected = net.forward(x).asnumpy()
+    with pytest.raises(RuntimeError, match="call block.hybridize"):
+        net.export(str(tmp_path / "net"))
+    net.hybridize()
+    close(net.forward(x), expected)
+    assert net.export(str(tmp_path / "net"))
+    imported = SymbolBlock.imports(str(tmp_path / "net-symbol.json"), "data", str(tmp_path / "net-0000.params"))
+    close(imported(x), expected)
+    assert net.forward(DATA).list_arguments()[0] == "data"
+
+
+def test_forward_of_a_program_is_left_alone():
+    net, x = _Further(), amp.nd.array(X)
+    net.initialize()
+    expected = net(x).asnumpy()
+    net.hybridize()
+    close(net.forward(x), expected)
+    close(net(x), expected)

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import functools
 import warnings
 
 from ... import _recording, _trace, attribute, nd
@@ -30,6 +31,22 @@ class OptConstraint:
     # `with ...disable_amp():` in a `forward` keeps the operators made inside of it out of every conversion.
     disable_amp = staticmethod(attribute.disable_amp)
     disable_graphamp = disable_amp
+
+
+def starts_graph(forward):
+    """A `forward` that, called by itself on a hybridized block, records and runs the graph as a call of the block does.
+
+    Classes that override it decide for themselves.
+    """
+
+    @functools.wraps(forward)
+    def started(self, *args):
+        is_direct = self._wants_graph() and type(self).forward is started
+        if is_direct and any(isinstance(leaf, NDArray) for leaf in flattened(args)):
+            return self._run(args)
+        return forward(self, *args)
+
+    return started
 
 
 class HybridBlock(Block):
@@ -92,8 +109,12 @@ class HybridBlock(Block):
         self._forget_graph()
         super().cast(dtype)
 
+    def _wants_graph(self):
+        """Whether a call on arrays runs the graph."""
+        return self._active and self._refusal is None and not _trace.is_inside_of_graph()
+
     def _run(self, args):
-        if self._active and self._refusal is None and not _trace.is_inside_of_graph():
+        if self._wants_graph():
             try:
                 graph = self.graph_for(*args)
             except _trace.NoGraphError as error:
@@ -139,6 +160,7 @@ class HybridBlock(Block):
             )
         tracing.infer_parameter_shapes(self, args)
 
+    @starts_graph
     def forward(self, *args):
         """Runs `hybrid_forward`. Subclasses in MXNet 2's style override it."""
         symbols = any(isinstance(arg, Symbol) for arg in flattened(args))

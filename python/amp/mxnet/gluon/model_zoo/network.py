@@ -11,7 +11,7 @@ from ....model_zoo.forms import Classic, Structural
 from ....model_zoo.table import find_network
 from ....name import NameManager
 from ... import init as initializers
-from ..block import HybridBlock
+from ..block import HybridBlock, starts_graph
 from ..nn.containers import HybridSequential
 from ..nn.layer import functions_of, value_of
 from ..parameter import Parameter, plain_name
@@ -31,6 +31,7 @@ class NetworkBlock(HybridBlock):
         if pretrained:
             self.load_pretrained(os.fspath(pretrained))
 
+    @starts_graph
     def forward(self, x):
         """`x` is (N, 3, H, W)."""
         return self.output(self.features(x))

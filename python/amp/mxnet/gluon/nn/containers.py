@@ -2,7 +2,7 @@
 
 import warnings
 
-from ..block import Block, HybridBlock
+from ..block import Block, HybridBlock, starts_graph
 from .layer import functions_of
 
 
@@ -72,6 +72,8 @@ class HybridSequential(_Chain, HybridBlock):
     >>> net(amp.nd.ones((2, 4))).shape
     (2, 3)
     """
+
+    forward = starts_graph(_Chain.forward)
 
 
 class _SideBySide(_Container):
