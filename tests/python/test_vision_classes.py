@@ -16,6 +16,15 @@ CASES = {
     "resnet50_v1": (lambda **kw: vision.ResNetV1(vision.BottleneckV1, [3, 4, 6, 3], WIDE, **kw), 32),
     "resnet18_v2": (lambda **kw: vision.ResNetV2(vision.BasicBlockV2, [2, 2, 2, 2], CHANNELS, **kw), 32),
     "resnet50_v2": (lambda **kw: vision.ResNetV2(vision.BottleneckV2, [3, 4, 6, 3], WIDE, **kw), 32),
+    "vgg11": (lambda **kw: vision.VGG([1, 1, 2, 2, 2], [64, 128, 256, 512, 512], **kw), 32),
+    "vgg11_bn": (lambda **kw: vision.VGG([1, 1, 2, 2, 2], [64, 128, 256, 512, 512], batch_norm=True, **kw), 32),
+    "alexnet": (lambda **kw: vision.AlexNet(**kw), 64),
+    "densenet121": (lambda **kw: vision.DenseNet(64, 32, [6, 12, 24, 16], **kw), 224),
+    "squeezenet1.0": (lambda **kw: vision.SqueezeNet("1.0", **kw), 224),
+    "squeezenet1.1": (lambda **kw: vision.SqueezeNet("1.1", **kw), 224),
+    "mobilenet0.25": (lambda **kw: vision.MobileNet(0.25, **kw), 32),
+    "mobilenetv2_0.25": (lambda **kw: vision.MobileNetV2(0.25, **kw), 32),
+    "inceptionv3": (lambda **kw: vision.Inception3(**kw), 299),
 }
 
 
@@ -69,6 +78,22 @@ def test_modules_of_mxnet():
     assert ResNetV1 is vision.ResNetV1 and callable(vision.alexnet)
 
 
-def test_wrong_channels():
-    with pytest.raises(amp.ArgumentError, match="expected 3, got 2"):
-        vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8])
+def test_settings():
+    assert vision.MobileNetV2(1.5).features[20].weight.shape[0] == 1920
+    net = vision.DenseNet(8, 4, [1, 1], bn_size=2, dropout=0.3)
+    body = net.features[4][0][1]
+    assert body[2].weight.shape[0] == 8 and repr(body[6]) == "Dropout(p = 0.3, axes=())"
+    assert isinstance(vision.VGG([1], [8]).features[0].weight.init, mx.init.Xavier)
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda: vision.ResNetV2(vision.BasicBlockV2, [1, 1], [8, 8]), "expected 3, got 2"),
+        (lambda: vision.VGG([1, 1], [8]), "filters of 2 stages, got 1"),
+        (lambda: vision.SqueezeNet("2.0"), "version is one of '1.0', '1.1', got '2.0'"),
+    ],
+)
+def test_wrong_arguments(build, text):
+    with pytest.raises(amp.ArgumentError, match=text):
+        build()

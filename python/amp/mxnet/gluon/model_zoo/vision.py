@@ -6,15 +6,23 @@ from ....base import did_you_mean as _did_you_mean
 from ....model_zoo.table import NETWORKS
 from ....model_zoo.table import list_models as _list_models
 from .network import NetworkBlock
+from .networks import VGG, AlexNet, DenseNet, Inception3, MobileNet, MobileNetV2, SqueezeNet
 from .residual import BasicBlockV1, BasicBlockV2, BottleneckV1, BottleneckV2, ResNetV1, ResNetV2
 
 __all__ = [
+    "VGG",
+    "AlexNet",
     "BasicBlockV1",
     "BasicBlockV2",
     "BottleneckV1",
     "BottleneckV2",
+    "DenseNet",
+    "Inception3",
+    "MobileNet",
+    "MobileNetV2",
     "ResNetV1",
     "ResNetV2",
+    "SqueezeNet",
     "get_densenet",
     "get_mobilenet",
     "get_mobilenet_v2",
