@@ -78,6 +78,28 @@ def test_modules_of_mxnet():
     assert ResNetV1 is vision.ResNetV1 and callable(vision.alexnet)
 
 
+@pytest.mark.parametrize("name", vision.list_models())
+def test_names_with_settings_are_classes(name):
+    net, zoo = vision.get_model(name, prefix="net_"), vision.get_model(name)
+    assert {f"net_{classic}" for classic in zoo._structural_names() if classic != "data"} == set(net.collect_params())
+
+
+def test_settings_of_networks_by_name(tmp_path):
+    net = vision.get_resnet(1, 18, thumbnail=True, classes=3)
+    assert isinstance(net, vision.ResNetV1) and net.features[0].weight.shape[2:] == (3, 3)
+    x = amp.nd.ones((1, 3, 8, 8))
+    net.initialize()
+    expected = net(x).asnumpy()
+    net.save_parameters(str(tmp_path / "net.params"))
+    again = vision.resnet18_v1(thumbnail=True, classes=3, pretrained=tmp_path / "net.params")
+    np.testing.assert_allclose(again(x).asnumpy(), expected, rtol=1e-5)
+    assert repr(vision.densenet121(dropout=0.1).features[4][0][1][6]) == "Dropout(p = 0.1, axes=())"
+    with pytest.raises(TypeError, match="foo"):
+        vision.resnet18_v1(foo=2)
+    with pytest.raises(amp.ArgumentError, match="no parameters come with this package"):
+        vision.resnet18_v1(thumbnail=True, pretrained=True)
+
+
 def test_settings():
     assert vision.MobileNetV2(1.5).features[20].weight.shape[0] == 1920
     net = vision.DenseNet(8, 4, [1, 1], bn_size=2, dropout=0.3)

@@ -26,8 +26,7 @@ class NetworkBlock(HybridBlock):
         self._label = name
         self.features = _part(self._network.features, "features", self)
         self.output = _part(self._network.output, "output", self)
-        if pretrained is True:
-            raise ArgumentError(f"{name}: no parameters come with this package; pass pretrained='file.params'")
+        refuse_download(name, pretrained)
         if pretrained:
             self.load_pretrained(os.fspath(pretrained))
 
@@ -62,6 +61,12 @@ class NetworkBlock(HybridBlock):
 
     def __repr__(self):
         return f"NetworkBlock({self._label})"
+
+
+def refuse_download(name, pretrained):
+    """Raises ArgumentError for pretrained=True."""
+    if pretrained is True:
+        raise ArgumentError(f"{name}: no parameters come with this package; pass pretrained='file.params'")
 
 
 def _described_parameters(block, path):

@@ -1,11 +1,13 @@
 """The vision model zoo as blocks: `get_model(name)`, or a function of the network's name, such as `resnet50_v1()`."""
 
 import functools
+import os
 
 from ....base import did_you_mean as _did_you_mean
 from ....model_zoo.table import NETWORKS
 from ....model_zoo.table import list_models as _list_models
-from .network import NetworkBlock
+from .by_name import build
+from .network import NetworkBlock, refuse_download
 from .networks import VGG, AlexNet, DenseNet, Inception3, MobileNet, MobileNetV2, SqueezeNet
 from .residual import BasicBlockV1, BasicBlockV2, BottleneckV1, BottleneckV2, ResNetV1, ResNetV2
 
@@ -53,15 +55,23 @@ def get_model(name, pretrained=False, ctx=None, root=None, classes=1000, *, devi
     """The network `name` as a block: (N, 3, H, W) -> (N, classes), with the parts `features` and `output`.
 
     `pretrained` is the path of a parameter file: of the Gluon zoo, or of an exported model. This package brings no
-    parameters: pretrained=True raises ArgumentError. `ctx`, `device` and `root` have no effect. Raises ArgumentError
-    for an unknown name.
+    parameters: pretrained=True raises ArgumentError. `ctx`, `device` and `root` have no effect. With further settings
+    of the network's class, such as thumbnail=True or a prefix, the network is an object of that class, and
+    `pretrained` is a file of its `save_parameters`. Raises ArgumentError for an unknown name, TypeError for unknown
+    settings.
 
     >>> net = mx.gluon.model_zoo.vision.get_model("resnet18_v1", classes=10)
     >>> net.initialize()
     >>> net(amp.nd.ones((1, 3, 64, 64))).shape
     (1, 10)
     """
-    return NetworkBlock(name, classes, pretrained)
+    if not kwargs:
+        return NetworkBlock(name, classes, pretrained)
+    refuse_download(name, pretrained)
+    net = build(name, classes, **kwargs)
+    if pretrained:
+        net.load_parameters(os.fspath(pretrained))
+    return net
 
 
 def get_resnet(version, num_layers, **kwargs):
