@@ -388,7 +388,7 @@ def _chain():
     return net
 
 
-@pytest.mark.parametrize("build", [_Doubling, _chain])
+@pytest.mark.parametrize("build", [_Doubling, _chain, lambda: mx.gluon.nn.Dense(3)])
 def test_forward_called_by_itself_records_the_graph(build, tmp_path):
     net, x = build(), amp.nd.array(X)
     net.initialize()

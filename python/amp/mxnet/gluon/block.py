@@ -34,17 +34,17 @@ class OptConstraint:
 
 
 def starts_graph(forward):
-    """A `forward` that, called by itself on a hybridized block, records and runs the graph as a call of the block does.
+    """A `forward` that, called by itself, does what a call of the block does: parameters learn shapes, graphs run.
 
     Classes that override it decide for themselves.
     """
 
     @functools.wraps(forward)
-    def started(self, *args):
-        is_direct = self._wants_graph() and type(self).forward is started
-        if is_direct and any(isinstance(leaf, NDArray) for leaf in flattened(args)):
-            return self._run(args)
-        return forward(self, *args)
+    def started(self, *args, **kwargs):
+        if type(self).forward is started and not kwargs and (self._wants_graph() or self._open_parameters()):
+            if any(isinstance(leaf, NDArray) for leaf in flattened(args)):
+                return self._run(args)
+        return forward(self, *args, **kwargs)
 
     return started
 
@@ -139,8 +139,12 @@ class HybridBlock(Block):
         """The next call records the block again."""
         self._graph, self._refusal = None, None
 
+    def _open_parameters(self):
+        """The block's own parameters that wait for their shapes."""
+        return [parameter for parameter in self._reg_params.values() if parameter.is_open]
+
     def _learn_shapes(self, args):
-        waiting = [parameter for parameter in self._reg_params.values() if parameter.is_open]
+        waiting = self._open_parameters()
         if not waiting:
             return
         if any(not parameters._is_known(parameter.shape) for parameter in waiting):

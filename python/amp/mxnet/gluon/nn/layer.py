@@ -3,11 +3,17 @@
 from .... import _trace, nd, sym
 from ....base import ArgumentError
 from ....sym import Symbol
-from ..block import HybridBlock
+from ..block import HybridBlock, starts_graph
 
 
 class Layer(HybridBlock):
     """A block around one operator or a few."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        is_layer_here = cls.__module__.startswith(__package__.rpartition(".")[0])
+        if is_layer_here and "forward" in vars(cls):
+            cls.forward = starts_graph(cls.forward)
 
     def parameter(self, name, shape, init, dtype="float32", grad_req="write"):
         """Makes a parameter of this layer; sizes of 0 are learned in the first call."""
