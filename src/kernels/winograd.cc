@@ -375,7 +375,11 @@ void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, co
     return reinterpret_cast<float*>(static_cast<char*>(packed) + group * GroupElements(job) * Element(job.kind));
   };
   for (std::int64_t group = 0; group < (WinogradMultipliesInt16(job.kind) ? groups : 0); ++group) {
-    FindFactors(job, weights + group % job.groups * group_weights, factors_of(group));
+    if (group < job.groups) {
+      FindFactors(job, weights + group * group_weights, factors_of(group));
+    } else {  // phases have those of all weights
+      std::copy_n(factors_of(group % job.groups), WinogradFactors(job.kind, job.in_channels), factors_of(group));
+    }
   }
   ParallelFor(groups * columns * pieces, 4, [&](std::int64_t i) {
     const std::int64_t column = i / pieces % columns, group = i / pieces / columns;

@@ -93,11 +93,11 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
 }
 
 // To the kernel slices of volumes are images with so many more channels.
-Law WinogradLaw(Law of_window, const kernels::Winograd& job) {
-  of_window.name = std::string("convolution_") + kernels::WinogradName(job.kind);
-  of_window.point[0] += Log2(static_cast<double>(job.slices));
-  of_window.point[5] -= Log2(static_cast<double>(job.slices));
-  return of_window;
+Law WinogradLaw(Law window_law, const kernels::Winograd& job) {
+  window_law.name = std::string("convolution_") + kernels::WinogradName(job.kind);
+  window_law.point[0] += Log2(static_cast<double>(job.slices));
+  window_law.point[5] -= Log2(static_cast<double>(job.slices));
+  return window_law;
 }
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {

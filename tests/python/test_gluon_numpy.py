@@ -83,7 +83,7 @@ def test_hybrid_forward_learns_shapes_with_numpys_symbols(numpy_mode):
     assert block(mx.np.ones((2, 3))).asnumpy().tolist() == [[6, 6], [6, 6]] and block.weight.shape == (2, 3)
 
 
-def test_arrays_that_nobody_made_are_runtime_errors():
+def test_errors_of_uninitialized_parameters_are_runtime_errors():
     with pytest.raises(RuntimeError, match="call initialize"):
         gluon.Parameter("w", shape=(2,)).data()
     waiting = gluon.nn.Dense(2)

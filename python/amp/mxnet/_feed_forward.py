@@ -122,7 +122,7 @@ class FeedForward:
         return (joined, _joined(data), _joined(labels)) if return_data else joined
 
     def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):  # noqa: N803
-        """The value of a metric over an iterator's batches."""
+        """The value of a metric over an iterator's batches, padding included; an EvalMetric is not reset."""
         batches = self._batches(X)
         eval_metric = metric.create(eval_metric)
         if reset:

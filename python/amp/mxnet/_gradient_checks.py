@@ -137,7 +137,7 @@ def check_symbolic_backward(
     array([12.], dtype=float32)
     """
     names = sym.list_arguments()
-    arrays = arrays_of(sym.list_arguments(), location, dtype)
+    arrays = arrays_of(names, location, dtype)
     expected = dict(expected) if hasattr(expected, "items") else dict(zip(names, expected))
     requests = requests_of(sym, grad_req)
     random = np.random.default_rng(2)

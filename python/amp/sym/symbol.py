@@ -112,7 +112,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         {'num_hidden': '3'}
         """
         if recursive:
-            raise DeprecationWarning("list_attr(recursive=True) is no longer supported; use attr_dict()")
+            raise DeprecationWarning("list_attr(recursive=True): use attr_dict()")
         return _with_short_keys(self._attributes())
 
     def _attributes(self):

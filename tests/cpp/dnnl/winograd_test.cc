@@ -144,6 +144,24 @@ TEST_F(WinogradPlans, GapsAreTheSame) {
   ExpectSame(m, 4);
 }
 
+// The parameters become inputs, which each run is given. Their names.
+std::vector<std::string> MakeInputs(TestModel* m) {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : m->params.args) {
+    m->types[name] = array.type();
+    names.push_back(name);
+  }
+  m->params.args.clear();
+  return names;
+}
+
+// The gradients of the sum of squares, by the input and all parameters.
+void MakeGradients(TestModel* m) {
+  std::vector<std::string> variables = MakeInputs(m);
+  variables.push_back("x");
+  m->symbol = Gradient(Op("square", "square", {m->symbol}), variables);
+}
+
 Symbol Deconvolved(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
                    std::map<std::string, std::string> attrs) {
   const std::int64_t kernel = std::stoll(attrs.at("kernel"));
@@ -233,13 +251,7 @@ TEST_F(WinogradPlans, VolumesAreTheSame) {
 // Gradients of sources: of cubes and slices; columns and channels that are no blocks are the library's.
 TEST_F(WinogradPlans, GradientsOfVolumesAreTheSame) {
   TestModel m = OfVolumes();
-  std::vector<std::string> variables{"x"};
-  for (const auto& [name, array] : m.params.args) {
-    m.types[name] = array.type();
-    variables.push_back(name);
-  }
-  m.params.args.clear();
-  m.symbol = Gradient(Op("square", "square", {m.symbol}), variables);
+  MakeGradients(&m);
   ExpectSame(m, 6);
 }
 
@@ -267,8 +279,7 @@ TEST_F(WinogradPlans, VolumesInBFloat16) {
 // Weights are transformed in each run.
 TEST_F(WinogradPlans, VolumesOfWeightsThatChange) {
   TestModel m = OfVolumes();
-  for (const auto& [name, array] : m.params.args) m.types[name] = array.type();
-  m.params.args.clear();
+  MakeInputs(&m);
   ExpectSame(m, 4);
 }
 
@@ -296,13 +307,7 @@ TEST_F(WinogradPlans, GradientsAreTheSame) {
   const Symbol x = Relu("relu0", Filtered(&m, "conv0", Var("x"), 48, 96));
   m.symbol =
       Filtered(&m, "conv2", Filtered(&m, "conv1", x, 96, 128, {"(0, 2)"}), 128, 160, {"(1, 1)", "(1, 1)", "(3, 3)", 2});
-  std::vector<std::string> variables{"x"};
-  for (const auto& [name, array] : m.params.args) {
-    m.types[name] = array.type();
-    variables.push_back(name);
-  }
-  m.params.args.clear();
-  m.symbol = Gradient(Op("square", "square", {m.symbol}), variables);
+  MakeGradients(&m);
   ExpectSame(m, 6);
 }
 

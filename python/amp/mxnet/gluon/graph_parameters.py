@@ -15,7 +15,7 @@ class ParametersOfGraph:
 
     _symbol = _input_names = None
     _params = None  # {name: Parameter}
-    _declared = None  # those that `collect_params` gave out and nobody initialized yet
+    _declared = None  # {name: Parameter} that `collect_params` returned and that have no array yet
 
     # ---- looking at them ----
 
@@ -32,7 +32,7 @@ class ParametersOfGraph:
         return ParameterDict(named={name: known[name] for name in self._ordered(known) if chosen(name)})
 
     def _take_in_declared(self):
-        """Parameters that `collect_params` gave out belong to the block once somebody has initialized them."""
+        """Parameters that `collect_params` returned belong to the block once they are initialized."""
         ready = {name: parameter for name, parameter in self._declared.items() if parameter.is_initialized}
         if ready:
             self._declared = {name: p for name, p in self._declared.items() if name not in ready}

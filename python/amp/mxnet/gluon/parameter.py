@@ -21,7 +21,7 @@ class DeferredInitializationError(Error):
 
 
 class UninitializedError(ArgumentError):
-    """The array of a parameter is asked for that nobody initialized."""
+    """The array of an uninitialized parameter is asked for."""
 
 
 class StorageError(ArgumentError, AssertionError):
