@@ -27,7 +27,7 @@ def steps_of(model, reduce_precision, kernels):
     return [step for run in runs for step in run.steps]
 
 
-def _with_least_times(known, again):
+def with_least_times(known, again):
     """The steps, each with the lesser of two times of the same; `known` is empty the first time."""
     for step, before in zip(again, known or again, strict=True):
         step["median_seconds"] = min(step["median_seconds"], before["median_seconds"])
@@ -59,7 +59,7 @@ class _Run:
     def profile(self, inputs):
         arrays = [inputs[name] for name in self._handle.input_names()]
         steps = [step for step in self._handle.profile(arrays, _RUNS).steps if self._is_sample(step)]
-        self.steps = _with_least_times(self.steps, steps)
+        self.steps = with_least_times(self.steps, steps)
 
     def _is_sample(self, step):
         if step["node"].startswith(_calibration_models.NO_SAMPLE):
@@ -79,7 +79,7 @@ def measure(progress=lambda done: None, rounds=1):
     steps = []
     for number in range(rounds):
         again = _measure_once(lambda done, before=number: progress((before + done) / rounds))
-        steps = _with_least_times(steps, again)
+        steps = with_least_times(steps, again)
     return steps
 
 

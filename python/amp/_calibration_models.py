@@ -391,8 +391,8 @@ _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
 # Where kernels of ours may compute a layer.
-_WINDOWS = (_CONVOLUTIONS, _DENSE_WINDOWS, _OTHER_WINDOWS, _DECONVOLUTIONS)
-_WITH_CHOICE = (*_WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
+WINDOWS = (_DENSE_WINDOWS, _OTHER_WINDOWS, _DECONVOLUTIONS)
+_WITH_CHOICE = (_CONVOLUTIONS, *WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
 
 
 _GROUPS = (*_WITH_CHOICE, _OTHERS, _CASTS, _STREAMS)
@@ -407,7 +407,7 @@ _NETWORKS = (  # name, batch, size of the image
 )
 
 
-def _models_of(branches, seed):
+def models_of(branches, seed=_SEED):
     """Models of some branches each, which make up all of them in random order."""
     makers = [make for make, count in branches for _ in range(count)]
     random.Random(seed).shuffle(makers)
@@ -422,7 +422,7 @@ def models():
     """All of them, each with whether kernels of ours may compute its layers: pairs. A model has `outputs`, a list of
     symbols, `inputs`, a dict of shapes, and `params`, a dict of NumPy arrays, all in float32."""
     for branches in _GROUPS:
-        for model in _models_of(branches, _SEED):
+        for model in models_of(branches):
             yield model, branches in _WITH_CHOICE
     for network in _NETWORKS:
         yield _Network(*network), True

@@ -31,16 +31,22 @@ def machine_file(steps, name, source):
         "start_seconds": _rounded(start),
         "flops_per_second": {dtype: _rounded(speed) for dtype, speed in speeds.items()},
         "bytes_per_second": [[limit, _rounded(speed)] for limit, speed in bandwidth],
-        "steps": {},
     }
+    machine["steps"] = samples(steps, machine)
+    return machine
+
+
+def samples(steps, machine):
+    """What a machine file says of steps: for each group its points, each with the logarithm of how much longer than by
+    the speeds of `machine` a step took."""
+    groups = {}
     for step in steps:
         if not step["bytes"] or not step["median_seconds"]:
             continue
         ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
         point = tuple(round(number, 2) for number in step["point"])
-        machine["steps"].setdefault(_group(step), {}).setdefault(point, []).append(round(ratio, 2))
-    machine["steps"] = {group: _samples(points) for group, points in sorted(machine["steps"].items())}
-    return machine
+        groups.setdefault(_group(step), {}).setdefault(point, []).append(round(ratio, 2))
+    return {group: _samples(points) for group, points in sorted(groups.items())}
 
 
 def _group(step):

@@ -2,6 +2,8 @@
 test says which kernel is fast."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ from test_machine import FILE
 
 import amp
 from amp import _actions, _calibration, _calibration_models, _core, _machine_file, commands
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import extend_machine  # noqa: E402
 
 SHAPES = {"data": (1, 32, 14, 14)}
 
@@ -153,6 +158,19 @@ def test_calibration_measures_layers_of_networks():
 def test_a_machine_file_has_each_point_once():
     samples = _machine_file._samples({(2.0, 1.0): [0.5, 0.1, 0.2], (1.0, 3.0): [0.7]})
     assert samples == [[1.0, 3.0, 0.7], [2.0, 1.0, 0.2]]
+
+
+def test_a_machine_file_is_extended_by_the_groups_that_it_lacks(capsys):
+    step = {"bytes": 10, "flops": 0, "dtype": "float32", "choice": "", "post_functions": [], "point": [1.0]}
+    known = {**step, "group": "known float32", "median_seconds": 3e-7}
+    new = {**step, "group": "new float32", "median_seconds": 8e-7}
+    machine = {"start_seconds": 2e-7, "flops_per_second": {"float32": 1e9}, "bytes_per_second": [[100, 1e12]]}
+    base = {**machine, "name": "base", "steps": {"known float32": [[1.0, 0.2]]}}
+    extended = extend_machine.extend(base, [known, new])
+    assert extended == {**base, "steps": {"known float32": [[1.0, 0.2]], "new float32": [[1.0, 2.0]]}}
+    assert capsys.readouterr().out == (
+        "known float32: 1.30 of its time in BASE\nnew float32: 1 samples, new\n"  # 3 of 2, where BASE says 2^0.2
+    )
 
 
 def test_peaks_are_those_of_the_library():

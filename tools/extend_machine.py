@@ -1,0 +1,66 @@
+"""Adds the times of new kernels to a machine file, so that a class need not be calibrated again.
+
+    python tools/extend_machine.py BASE OUT [--rounds 2]
+
+It measures the models of `amp calibrate` whose layers the kernels compute that BASE knows nothing of, and adds the
+groups of samples that BASE does not have, relative to the speeds that BASE states. What BASE has stays. For groups
+that both have it prints how much faster or slower this machine is now, so that an hour in which others slow the machine
+shows: a second run is better then.
+"""
+
+import argparse
+import json
+import statistics
+from pathlib import Path
+
+from amp import _calibration, _calibration_models, _core, _machine_file
+
+
+def measure(branches, rounds):
+    """The steps of all models of some branches, in float32 and bfloat16, the least time of all rounds."""
+    info = _core.cpu_info()
+    low = {"target_dtype": "bfloat16", "output_dtypes": "bfloat16", "emulate": not info["native_bfloat16"]}
+    dtypes = (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
+    least = []
+    for _ in range(rounds):
+        steps = [
+            step
+            for models in branches
+            for model in _calibration_models.models_of(models)
+            for dtype in dtypes
+            for step in _calibration.steps_of(model, dtype, _core.kernel_names())
+        ]
+        least = _calibration.with_least_times(least, steps)
+    return least
+
+
+def extend(base, steps):
+    """`base` with the groups of `steps` that it lacks; a dict as in machine files. Prints how the others differ."""
+    measured = _machine_file.samples(steps, base)
+    for group, samples in measured.items():
+        if group in base["steps"]:
+            print(f"{group}: {2 ** (_typical(samples) - _typical(base['steps'][group])):.2f} of its time in BASE")
+        else:
+            print(f"{group}: {len(samples)} samples, new")
+    return {**base, "steps": dict(sorted({**measured, **base["steps"]}.items()))}
+
+
+def _typical(samples):
+    return statistics.median(sample[-1] for sample in samples)
+
+
+def main():
+    """Reads BASE, measures, writes OUT."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("base", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    base = json.loads(options.base.read_text())
+    steps = measure(_calibration_models.WINDOWS, options.rounds)
+    text = json.dumps(extend(base, steps), separators=(",", ":"))
+    options.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
