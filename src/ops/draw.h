@@ -53,8 +53,8 @@ inline void InferEach(DTypeRelation& r, int num_parameters, DType dtype) {
   r.Out(0, dtype);
 }
 
-// The number of the node's own stream, as an attribute.
-inline AttrMap StreamAttr(const TrainingContext& c) { return {{"stream", PrintAttr(StreamOf(c.node().name()))}}; }
+// The number of a stream of its own, as an attribute.
+inline AttrMap StreamAttr(TrainingContext& c) { return {{"stream", PrintAttr(c.NextStream())}}; }
 
 // The inputs of the node, and the key.
 inline std::vector<NodeEntry> WithKey(TrainingContext& c) {

@@ -159,10 +159,9 @@ TrainingForm DropoutTraining() {
   return {[](TrainingContext& c) {
     const auto& p = c.node().params<DropoutParam>();
     if (p.p == 0) return c.Keep();
-    return c.Make(
-        "_train_Dropout",
-        {{"p", PrintAttr(p.p)}, {"axes", PrintAttr(p.axes)}, {"stream", PrintAttr(StreamOf(c.node().name()))}},
-        {c.inputs()[0], c.RandomKey()});
+    return c.Make("_train_Dropout",
+                  {{"p", PrintAttr(p.p)}, {"axes", PrintAttr(p.axes)}, {"stream", PrintAttr(c.NextStream())}},
+                  {c.inputs()[0], c.RandomKey()});
   }};
 }
 

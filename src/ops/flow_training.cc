@@ -10,7 +10,6 @@
 #include "nnvm/attr_text.h"
 #include "nnvm/error.h"
 #include "ops/flow.h"
-#include "ops/random_stream.h"
 #include "passes/gradient/use_training_forms.h"
 
 namespace amp {
@@ -21,7 +20,7 @@ namespace {
 class FormedFlow {
  public:
   FormedFlow(const Node& node, std::vector<NodeEntry> inputs, std::vector<FormedBody> bodies,
-             const std::function<NodeEntry(std::int64_t)>& random_key)
+             const std::function<NodeEntry()>& random_key)
       : node_(node), flow_(node.params<FlowParam>().flow), inputs_(std::move(inputs)), attrs_(node.attrs()) {
     std::size_t next = 0;
     if (flow_.condition) AddBody(*flow_.condition, std::move(bodies[next++]));
@@ -29,7 +28,7 @@ class FormedFlow {
     attrs_.erase("num_carried");
     if (reads_key_) {
       key_slot_ = inputs_.size();
-      inputs_.push_back(random_key(StreamOf(node.name())));
+      inputs_.push_back(random_key());
       for (Body& body : bodies_) body.slots.try_emplace(kRandomKey, *key_slot_);
     }
   }
@@ -219,7 +218,7 @@ class FormedFlow {
 }  // namespace
 
 NodePtr FormBodies(const Node& node, std::vector<NodeEntry> inputs, std::vector<FormedBody> bodies,
-                   const std::function<NodeEntry(std::int64_t)>& random_key) {
+                   const std::function<NodeEntry()>& random_key) {
   return FormedFlow(node, std::move(inputs), std::move(bodies), random_key).Finish();
 }
 

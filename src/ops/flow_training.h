@@ -13,7 +13,7 @@ namespace amp {
 // See BodiesForm. A loop hands a random key and the auxiliary states on from step to step, behind its own states.
 // Throws UnsupportedError for an auxiliary state that differs from step to step by itself, or that a condition moves.
 NodePtr FormBodies(const Node& node, std::vector<NodeEntry> inputs, std::vector<FormedBody> bodies,
-                   const std::function<NodeEntry(std::int64_t)>& random_key);
+                   const std::function<NodeEntry()>& random_key);
 
 // See UpdatesStates.
 std::vector<StateUpdate> StatesMovedBy(const Node& node);

@@ -2,20 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "kernels/random.h"
 #include "nnvm/error.h"
 #include "nnvm/node.h"
 
 namespace amp {
-
-// A stable number for a node's name (FNV-1a): equal graphs draw equal numbers.
-inline std::int64_t StreamOf(const std::string& name) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211u;
-  return static_cast<std::int64_t>(hash >> 1);
-}
 
 // `key` is the seed and the number of the run.
 inline kernels::RandomStream RandomStreamOf(std::int64_t stream, const std::int64_t* key) {

@@ -8,7 +8,6 @@
 #include "kernels/recurrent_panels.h"
 #include "ops/dot.h"
 #include "ops/numeric.h"
-#include "ops/random_stream.h"
 #include "ops/rnn.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
@@ -264,7 +263,7 @@ std::vector<NodeEntry> LayersWithDropout(TrainingContext& c) {
     for (std::size_t i = 0; i < states.size(); ++i) states[i].push_back(outputs[i + 1]);
     data = outputs[0];
     if (layer + 1 == p.num_layers) break;
-    const AttrMap dropout{{"p", PrintAttr(p.p)}, {"stream", PrintAttr(StreamOf(c.node().name() + part))}};
+    const AttrMap dropout{{"p", PrintAttr(p.p)}, {"stream", PrintAttr(c.NextStream())}};
     data = c.MakePart(part + "_dropout", "_train_Dropout", dropout, {data, c.RandomKey()})[0];
   }
   std::vector<NodeEntry> results{data};

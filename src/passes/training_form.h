@@ -18,10 +18,16 @@ class TrainingContext {
   using MakeNode =
       std::function<NodePtr(const char* op, std::string name, AttrMap attrs, std::vector<NodeEntry> inputs)>;
 
-  // `keep` gives the node as it is, on `inputs`; `key` the random numbers' variable.
+  // `keep` gives the node as it is, on `inputs`; `key` the random numbers' variable, `stream` a new number.
   TrainingContext(const Node& node, std::vector<NodeEntry> inputs, MakeNode make,
-                  std::function<std::vector<NodeEntry>()> keep, std::function<NodeEntry()> key)
-      : node_(node), inputs_(std::move(inputs)), make_(std::move(make)), keep_(std::move(keep)), key_(std::move(key)) {}
+                  std::function<std::vector<NodeEntry>()> keep, std::function<NodeEntry()> key,
+                  std::function<std::int64_t()> stream)
+      : node_(node),
+        inputs_(std::move(inputs)),
+        make_(std::move(make)),
+        keep_(std::move(keep)),
+        key_(std::move(key)),
+        stream_(std::move(stream)) {}
 
   const Node& node() const { return node_; }
   const std::vector<NodeEntry>& inputs() const { return inputs_; }
@@ -37,6 +43,9 @@ class TrainingContext {
   std::vector<NodeEntry> Keep() { return keep_(); }
   // The seed and the number of the run: what random numbers depend on.
   NodeEntry RandomKey() { return key_(); }
+  // Of random numbers of a key, another one each time. Streams are numbered in the order of the graph, so that a
+  // network draws the same numbers however its nodes are called: names that a program makes up count on.
+  std::int64_t NextStream() { return stream_(); }
 
  private:
   const Node& node_;
@@ -44,6 +53,7 @@ class TrainingContext {
   MakeNode make_;
   std::function<std::vector<NodeEntry>()> keep_;
   std::function<NodeEntry()> key_;
+  std::function<std::int64_t()> stream_;
 };
 
 // A fact: what stands for the outputs of the node in training.
@@ -59,11 +69,11 @@ struct FormedBody {
 };
 
 // A fact of operators with bodies: the node with bodies in other forms. What draws random numbers there reads the
-// variable kRandomKey of its body; `random_key` makes the key for the node, of a stream. The first outputs are those
-// that the node had.
+// variable kRandomKey of its body; `random_key` makes the key for the node. The first outputs are those that the
+// node had.
 struct BodiesForm {
   std::function<NodePtr(const Node& node, std::vector<NodeEntry> inputs, std::vector<FormedBody> bodies,
-                        const std::function<NodeEntry(std::int64_t stream)>& random_key)>
+                        const std::function<NodeEntry()>& random_key)>
       make;
 };
 

@@ -110,6 +110,34 @@ def test_arrays_and_hybridized_blocks_drop():
     assert (block(x).asnumpy() != block(x).asnumpy()).any()
 
 
+def test_a_network_that_is_made_again_draws_the_same_numbers():
+    """Its nodes are called otherwise, because names that blocks make up count on."""
+    drawn = []
+    for _ in range(2):
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Dropout(0.5), mx.gluon.nn.Dropout(0.5))
+        net.hybridize()
+        mx.random.seed(5)
+        with mx.autograd.record():
+            drawn.append(net(mx.nd.array(ONES)).asnumpy())
+    assert (drawn[0] == drawn[1]).all() and 0.2 < (drawn[0] != 0).mean() < 0.3
+
+
+def test_a_block_that_is_called_twice_drops_others():
+    class Twice(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.drop = mx.gluon.nn.Dropout(0.5)
+
+        def hybrid_forward(self, F, x):
+            return self.drop(x) * self.drop(x)
+
+    net = Twice()
+    net.hybridize()
+    with mx.autograd.record():
+        assert 0.2 < (net(mx.nd.array(ONES)).asnumpy() != 0).mean() < 0.3
+
+
 def test_steps_of_loops_drop_others():
     outputs, _ = mx.sym.contrib.foreach(lambda x, state: (dropped(x), state), X, [amp.sym.Variable("s")])
     run = amp.Executor(outputs, {}, {}, {"x": ONES.shape, "s": (1,)})

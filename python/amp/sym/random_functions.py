@@ -2,7 +2,7 @@
 
 Parameters are numbers, or symbols: then each element has `shape` samples of its own. `kwargs` are `name` and `attr`;
 `ctx` has no effect. Each run draws other numbers, the same ones behind `mx.random.seed`: they are a function of the
-seed, of the number of the run and of the node's name.
+seed, of the number of the run and of the node's place in the graph.
 """
 
 from .._random_operators import draw

@@ -1,5 +1,7 @@
 #include "passes/gradient/use_training_forms.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -20,7 +22,8 @@ class Forms {
   Forms(std::function<bool(const Node&)> uses, bool moves_states)
       : uses_(std::move(uses)), moves_states_(moves_states) {}
 
-  RewriteResult Of(const Graph& graph) const {
+  RewriteResult Of(const Graph& graph) {
+    SkipStreamsOf(graph);
     Rewriter rewriter(graph);
     std::optional<NodeEntry> key;
     for (const NodeId id : graph.variables()) {
@@ -33,8 +36,8 @@ class Forms {
     return rewriter.Run([&](NodeId id, std::vector<NodeEntry> inputs) {
       const Node& node = graph.node(id);
       if (const auto bodies = FormedBodies(node)) {
-        const auto key_of_bodies = [&](std::int64_t stream) {
-          const AttrMap attrs{{"stream", PrintAttr(stream)}};
+        const auto key_of_bodies = [&] {
+          const AttrMap attrs{{"stream", PrintAttr(NextStream())}};
           return NodeEntry{rewriter.Insert({&OpRegistry::Get().Require(kMXNetDomain, "_draw_key"),
                                             node.name() + "_random_key",
                                             attrs,
@@ -57,14 +60,28 @@ class Forms {
             .node;
       };
       TrainingContext context(
-          node, inputs, make, [&] { return rewriter.KeepNode(id, inputs); }, random_key);
+          node, inputs, make, [&] { return rewriter.KeepNode(id, inputs); }, random_key,
+          [this] { return NextStream(); });
       return form->make(context);
     });
   }
 
  private:
+  // Some nodes may be in their forms already.
+  void SkipStreamsOf(const Graph& graph) {
+    for (const NodePtr& node : graph.nodes()) {
+      const auto found = node->attrs().find("stream");
+      std::int64_t stream = 0;
+      if (found == node->attrs().end() || !ParseAttr(found->second, &stream)) continue;
+      last_stream_ = std::max(last_stream_, static_cast<std::uint64_t>(stream));
+    }
+  }
+
+  // 0 is what loops make the key of the next step with.
+  std::int64_t NextStream() { return static_cast<std::int64_t>(++last_stream_); }
+
   // nullopt: they stay as they are, or the operator keeps its bodies to itself.
-  std::optional<std::vector<FormedBody>> FormedBodies(const Node& node) const {
+  std::optional<std::vector<FormedBody>> FormedBodies(const Node& node) {
     if (node.is_variable() || node.op()->Find<BodiesForm>() == nullptr) return std::nullopt;
     std::vector<FormedBody> bodies;
     bool changed = false;
@@ -79,6 +96,7 @@ class Forms {
 
   const std::function<bool(const Node&)> uses_;
   const bool moves_states_;
+  std::uint64_t last_stream_ = 0;
 };
 
 }  // namespace

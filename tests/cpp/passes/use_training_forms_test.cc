@@ -60,6 +60,8 @@ TEST(UseRandomForms, FormsOfTrainingReadTheSameKey) {
   const RewriteResult random = UseRandomForms(both.ToGraph());
   const RewriteResult training = UseTrainingForms(random.graph);
   EXPECT_EQ(training.graph.variables().size(), 2u);
+  const Node& b = *training.graph.outputs()[0].node;
+  EXPECT_NE(b.attrs().at("stream"), b.inputs()[0].node->attrs().at("stream"));
   EXPECT_EQ(PrintOperators(training), PrintOperators(UseTrainingForms(both.ToGraph())));
 }
 
@@ -68,6 +70,16 @@ TEST(UseRandomForms, NodesHaveStreamsOfTheirOwn) {
   const RewriteResult result = UseRandomForms(two.ToGraph());
   const auto stream = [&](std::size_t i) { return result.graph.outputs()[i].node->attrs().at("stream"); };
   EXPECT_NE(stream(0), stream(1));
+}
+
+TEST(UseRandomForms, StreamsDoNotDependOnNames) {
+  const auto streams = [](const char* first, const char* second) {
+    const RewriteResult result = UseRandomForms(Dropout(second, Dropout(first, Var("x"), kAlways), kAlways).ToGraph());
+    const Node& last = *result.graph.outputs()[0].node;
+    return std::pair(last.inputs()[0].node->attrs().at("stream"), last.attrs().at("stream"));
+  };
+  EXPECT_EQ(streams("a", "b"), streams("c", "c"));
+  EXPECT_NE(streams("c", "c").first, streams("c", "c").second);
 }
 
 // A _foreach over x with the parameters of a norm, and its body.
