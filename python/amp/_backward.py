@@ -255,9 +255,9 @@ def _head_gradient(i, head, gradient):
 def _store(leaf, total, replaces):
     with _lock:
         if leaf.request == "write" or replaces:
-            leaf.store(0 if total is None else total.asnumpy())
+            leaf.store(0 if total is None else np.asarray(total))
         elif total is not None:
-            leaf.store(leaf.gradient.asnumpy() + total.asnumpy().astype(leaf.gradient.dtype))
+            leaf.store(np.asarray(leaf.gradient) + np.asarray(total).astype(leaf.gradient.dtype))
         leaf.is_fresh = True
 
 

@@ -3,7 +3,6 @@
 import ml_dtypes
 import numpy as np
 
-from ._core import NDArray
 from .base import dtype_name
 
 _BLOCK = 1 << 20  # elements
@@ -23,7 +22,7 @@ def denormal_parameters(given, converted, cast, target):
             continue
         after = dtype_name(converted[name].dtype) if name in converted else before
         after = target if name in cast else after
-        numbers = array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
+        numbers = np.asarray(array)
         counts = _counts(numbers.reshape(-1), _LEAST_NORMAL[before], after)
         if any(counts):
             found[name] = dict(zip(("are", "become"), counts))

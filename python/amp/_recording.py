@@ -181,7 +181,7 @@ class RunNode(Node):
 
     def _move(self, states):
         for i, value in states.items():
-            replace(self.inputs[i], value.asnumpy())
+            replace(self.inputs[i], np.asarray(value))
 
     def free(self):
         """Frees the arrays."""

@@ -80,7 +80,7 @@ def test_changes_are_seen_through_anything_that_shares_the_memory():
     holders = {
         "array": executor.arg_dict["fc_weight"],
         "row": executor.arg_dict["fc_weight"][1],
-        "numpy": executor.arg_dict["fc_weight"].asnumpy()[1],
+        "numpy": np.asarray(executor.arg_dict["fc_weight"])[1],
         "dlpack": np.from_dlpack(executor.arg_dict["fc_weight"]),
         "reshaped": executor.arg_dict["fc_weight"].reshape(12),
     }
@@ -109,7 +109,7 @@ def test_packed_weights_stay_while_nobody_writes():
     for factor in (2, 3):
         executor.forward(data=factor * X)
     assert executor._plan is plan
-    executor.arg_dict["fc_weight"].asnumpy()  # looked at, not written
+    np.asarray(executor.arg_dict["fc_weight"])  # looked at, not written
     gc.collect()
     executor.forward()
     assert executor._plan is plan
@@ -327,7 +327,7 @@ def test_training_behind_inference_draws_anew():
     for _ in range(2):
         bound.forward()
         bound.backward()
-        masks.append(bound.grad_arrays[0].asnumpy().copy())
+        masks.append(bound.grad_arrays[0].asnumpy())
     assert (masks[0] != masks[1]).any()
 
 

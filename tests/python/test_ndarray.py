@@ -29,7 +29,7 @@ def test_shares_memory_with_numpy(dtype, shape):
     array = amp.NDArray(source)
     assert (array.shape, array.dtype, array.size, array.ndim) == (shape, dtype, source.size, source.ndim)
     assert array.nbytes == source.nbytes
-    view = array.asnumpy()
+    view = np.asarray(array)
     assert view.dtype == dtype and view.shape == shape
     np.testing.assert_array_equal(view, source)
     if source.size:
@@ -52,14 +52,22 @@ def test_shares_memory_with_numpy(dtype, shape):
 def test_copies_what_is_not_contiguous(source):
     array = amp.NDArray(source)
     np.testing.assert_array_equal(array.asnumpy(), source)
-    assert not np.shares_memory(array.asnumpy(), source)
+    assert not np.shares_memory(np.asarray(array), source)
 
 
 def test_result_is_writable_and_outlives_the_array():
-    view = amp.NDArray(np.zeros((100, 100), "f4")).asnumpy()
+    view = np.asarray(amp.NDArray(np.zeros((100, 100), "f4")))
     gc.collect()
     view[:] = 3
     assert view.sum() == 30000
+
+
+def test_asnumpy_copies():
+    """As in MXNet: programs change what they got."""
+    array = amp.NDArray(np.ones((2, 3), "f4"))
+    values = array.asnumpy()
+    values[:] = 7
+    assert (array.asnumpy() == 1).all() and values.flags.owndata and values.flags.c_contiguous
 
 
 def test_read_only_memory_stays_read_only():
@@ -67,7 +75,7 @@ def test_read_only_memory_stays_read_only():
     source.flags.writeable = False
     array = amp.NDArray(source)
     with pytest.raises(ValueError, match="read-only"):
-        array.asnumpy()[0] = 1
+        np.asarray(array)[0] = 1
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1
     array.copy()[0] = 1
@@ -99,12 +107,12 @@ def test_mxnets_structured_bfloat16_is_bfloat16():
 
 def test_array_protocol():
     array = amp.NDArray(filled((2, 3), "f4"))
-    assert np.shares_memory(np.asarray(array), array.asnumpy())
-    assert not np.shares_memory(np.array(array), array.asnumpy())
+    assert np.shares_memory(np.asarray(array), np.asarray(array))
+    assert not np.shares_memory(np.array(array), np.asarray(array))
     assert np.asarray(array, dtype="f8").dtype == np.float64
     assert np.asarray(array, "f4").dtype == np.float32
     assert array.__array__(copy=False) is not None
-    assert not np.shares_memory(array.__array__(copy=True), array.asnumpy())
+    assert not np.shares_memory(array.__array__(copy=True), np.asarray(array))
     with pytest.raises(ValueError, match="without a copy"):
         array.__array__(np.float64, copy=False)
     assert (np.add(array, 1) == filled((2, 3), "f4") + 1).all()
@@ -117,7 +125,7 @@ def test_astype_agrees_with_numpy(source, target):
     cast = amp.NDArray(values).astype(target)
     assert cast.dtype == target
     np.testing.assert_array_equal(cast.asnumpy(), values.astype(target))
-    assert not np.shares_memory(cast.asnumpy(), values)
+    assert not np.shares_memory(np.asarray(cast), values)
 
 
 def test_astype_rounds_to_nearest_even():
@@ -130,8 +138,8 @@ def test_astype_rounds_to_nearest_even():
 
 def test_astype_without_copy():
     array = amp.NDArray(np.ones(3, "f4"))
-    assert np.shares_memory(array.astype("float32", copy=False).asnumpy(), array.asnumpy())
-    assert not np.shares_memory(array.astype("float32").asnumpy(), array.asnumpy())
+    assert np.shares_memory(np.asarray(array.astype("float32", copy=False)), np.asarray(array))
+    assert not np.shares_memory(np.asarray(array.astype("float32")), np.asarray(array))
 
 
 def test_reshape():
@@ -139,7 +147,7 @@ def test_reshape():
     assert array.reshape((3, 4)).shape == array.reshape(3, 4).shape == array.reshape([3, -1]).shape == (3, 4)
     assert array.reshape(-1).shape == (12,)
     assert amp.NDArray(np.ones(1, "f4")).reshape(()).shape == ()
-    assert np.shares_memory(array.reshape(12).asnumpy(), array.asnumpy())
+    assert np.shares_memory(np.asarray(array.reshape(12)), np.asarray(array))
     for shape in [(5,), (-1, 5), (-1, -1)]:
         with pytest.raises(amp.ArgumentError, match="shape"):
             array.reshape(shape)
@@ -153,7 +161,7 @@ def test_indexing():
     assert len(array) == 3
     assert [row.shape for row in array] == [(4,)] * 3
     np.testing.assert_array_equal(array[1].asnumpy(), source[1])
-    assert np.shares_memory(array[1:].asnumpy(), source)
+    assert np.shares_memory(np.asarray(array[1:]), source)
     np.testing.assert_array_equal(array[:, 1].asnumpy(), source[:, 1])
     assert float(array[2, 3].asnumpy()) == 11
     with pytest.raises(IndexError):
@@ -174,7 +182,7 @@ def test_copies_and_pickles():
         for other in (array.copy(), copy.copy(array), copy.deepcopy(array), pickle.loads(pickle.dumps(array))):
             assert other.dtype == array.dtype
             np.testing.assert_array_equal(other.asnumpy(), array.asnumpy())
-            assert not np.shares_memory(other.asnumpy(), array.asnumpy())
+            assert not np.shares_memory(np.asarray(other), np.asarray(array))
     array.wait_to_read()
 
 
@@ -185,7 +193,7 @@ def test_array_function_has_mxnets_default_dtype():
     assert amp.nd.array(np.ones(2, BF16)).dtype == BF16
     assert amp.nd.array([1, 2], dtype="int32").dtype == np.int32
     source = np.ones(2, "f4")
-    assert not np.shares_memory(amp.nd.array(source).asnumpy(), source)
+    assert not np.shares_memory(np.asarray(amp.nd.array(source)), source)
 
 
 # ---- ownership ----
@@ -205,7 +213,7 @@ def tracked(array):
 def test_lets_go_of_numpys_array():
     source, alive = tracked(np.ones(10, "f4"))
     array = amp.NDArray(source)
-    view = array.asnumpy()
+    view = np.asarray(array)
     del source, array
     gc.collect()
     assert alive() is not None
@@ -234,7 +242,7 @@ def test_dlpack_to_numpy_and_back(dtype, shape):
     back = amp.nd.from_dlpack(there)
     assert (back.dtype, back.shape) == (dtype, shape)
     if array.size:
-        assert np.shares_memory(back.asnumpy(), array.asnumpy())
+        assert np.shares_memory(np.asarray(back), np.asarray(array))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -261,7 +269,7 @@ class OldProducer:
 def test_dlpack_of_old_producers():
     source = amp.NDArray(filled((2, 3), "f4"))
     array = amp.nd.from_dlpack(OldProducer(source))
-    assert np.shares_memory(array.asnumpy(), source.asnumpy())
+    assert np.shares_memory(np.asarray(array), np.asarray(source))
     assert amp.nd.array(OldProducer(amp.NDArray(np.arange(3)))).dtype == np.int64
     np.testing.assert_array_equal(amp.NDArray(OldProducer(source)).asnumpy(), source.asnumpy())
 
@@ -278,7 +286,7 @@ def test_dlpack_keeps_read_only():
     array = amp.NDArray(source)
     capsule_owner = amp.nd.from_dlpack(array)
     with pytest.raises(ValueError, match="read-only"):
-        capsule_owner.asnumpy()[0] = 1
+        np.asarray(capsule_owner)[0] = 1
     with pytest.raises(BufferError, match="read-only"):
         array.__dlpack__()
 
@@ -383,7 +391,7 @@ def writes():
         run(np.ones(array.shape, "float32"), out=[array])
 
     def by_view_that_is_gone(array):
-        array.asnumpy()[0] = 5
+        np.asarray(array)[0] = 5
 
     def by_ufunc(array):
         np.add(np.ones(array.shape, "float32"), 4, out=np.asarray(array))
@@ -420,7 +428,7 @@ def test_a_snapshot_sees_writes_that_nothing_counts(source):
         array = amp.NDArray(view)
     else:
         array = amp.nd.ones((9,))
-        view = array.asnumpy()
+        view = np.asarray(array)
     snapshot = _core.Snapshot([array])
     for place in range(9):
         view[place] = -0.0 if place % 2 else 3

@@ -100,6 +100,11 @@ py::array ToNumpy(const py::object& self) {
   return ViewOf(array, owner);
 }
 
+py::array CopyToNumpy(const Array& array) {
+  const auto& dims = array.array.shape().dims();
+  return {NumpyDType(array.array.dtype()), std::vector<py::ssize_t>(dims.begin(), dims.end()), array.array.data()};
+}
+
 bool IsInside(const NDArray& part, const NDArray& whole) {
   const auto* begin = static_cast<const char*>(whole.data());
   const auto* data = static_cast<const char*>(part.data());
@@ -374,7 +379,9 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
           "ndim", [](const Array& self) { return self.array.shape().rank(); }, "Number of dimensions.")
       .def_property_readonly(
           "nbytes", [](const Array& self) { return self.array.bytes(); }, "Bytes of all elements.")
-      .def("asnumpy", &ToNumpy, "The array as a numpy.ndarray that shares its memory and keeps it alive.")
+      .def("asnumpy", &CopyToNumpy,
+           "A copy of the array as a numpy.ndarray. `np.asarray(array)` gives one that shares its memory and keeps it "
+           "alive.")
       .def("__array__", &ToNumpyAs, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack__", &ToDLPack, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
            py::arg("dl_device") = py::none(), py::arg("copy") = py::none())

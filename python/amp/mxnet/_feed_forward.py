@@ -232,5 +232,5 @@ def _without_padding(arrays, batch):
 
 def _joined(batches):
     """What batches have in common, as NumPy arrays: one, or a list."""
-    columns = [np.concatenate([array.asnumpy() for array in column]) for column in zip(*batches)]
+    columns = [np.concatenate([np.asarray(array) for array in column]) for column in zip(*batches)]
     return columns[0] if len(columns) == 1 else columns

@@ -89,15 +89,15 @@ def check_numeric_gradient(
     arguments = {**arrays, "__weights": weights}
     random = np.random.default_rng(1)
     starts = {name: nd.array(random.normal(0, 0.01, arrays[name].shape), dtype=dtype) for name in requests}
-    before = {name: array.asnumpy().copy() for name, array in starts.items()}
+    before = {name: array.asnumpy() for name, array in starts.items()}
     bound = weighted.bind(ctx, arguments, args_grad=starts, grad_req=requests, aux_states=states)
     bound.forward(is_train=True)
     bound.backward()
     copies = {name: array.copy() for name, array in arguments.items()}
     fresh_states = states_of(sym, aux_states, dtype)
     plain = weighted.bind(ctx, copies, aux_states=fresh_states)
-    location = {name: arrays[name].asnumpy().copy() for name in requests}
-    kept = {name: array.asnumpy().copy() for name, array in (fresh_states or {}).items()}
+    location = {name: arrays[name].asnumpy() for name in requests}
+    kept = {name: array.asnumpy() for name, array in (fresh_states or {}).items()}
     numeric = numeric_grad(plain, location, kept, eps, use_forward_train, dtype)
     for name, request in requests.items():
         found = bound.grad_dict[name] if request != "null" else starts[name]
@@ -146,7 +146,7 @@ def check_symbolic_backward(
         for name in names
         if requests[name] != "null" and np.dtype(arrays[name].dtype).kind != "i"
     }
-    before = {name: array.asnumpy().copy() for name, array in starts.items()}
+    before = {name: array.asnumpy() for name, array in starts.items()}
     bound = sym.bind(ctx, arrays, args_grad=starts, grad_req=requests, aux_states=states_of(sym, aux_states, dtype))
     bound.forward(is_train=True)
     if hasattr(out_grads, "items"):

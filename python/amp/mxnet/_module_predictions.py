@@ -56,5 +56,5 @@ class PredictionsOfModule:
         batches = [outputs for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
         if not batches or not merge_batches:
             return batches
-        merged = [nd.NDArray(np.concatenate([output.asnumpy() for output in column])) for column in zip(*batches)]
+        merged = [nd.NDArray(np.concatenate([np.asarray(output) for output in column])) for column in zip(*batches)]
         return merged if always_output_list or len(merged) > 1 else merged[0]

@@ -57,7 +57,7 @@ class LossScaler:
     def has_overflow(self, parameters):
         """Whether a gradient holds what is no finite number; the scale follows."""
         gradients = [parameter.grad() for parameter in parameters if parameter.grad_req != "null"]
-        if not all(np.isfinite(gradient.asnumpy().astype("float32")).all() for gradient in gradients):
+        if not all(np.isfinite(np.asarray(gradient).astype("float32")).all() for gradient in gradients):
             self.loss_scale = max(1.0, self.loss_scale / self._factor)
             self._good_steps = 0
             return True

@@ -179,7 +179,7 @@ class FiniteOutputs:
 
 def are_finite(arrays):
     """Whether all elements of a list of arrays of floats are finite numbers."""
-    return all(np.isfinite(array.asnumpy().astype("float32", copy=False)).all() for array in arrays)
+    return all(np.isfinite(np.asarray(array).astype("float32", copy=False)).all() for array in arrays)
 
 
 __getattr__ = getter(__name__)

@@ -165,7 +165,7 @@ def _named(arrays, default_name, what):
         pairs = list(zip(names, arrays))
     else:
         pairs = [(default_name, arrays)]
-    named = [(name, nd.array(readable(array, f"{what} '{name}'")).asnumpy()) for name, array in pairs]
+    named = [(name, np.asarray(nd.array(readable(array, f"{what} '{name}'")))) for name, array in pairs]
     if not named or any(not array.ndim for _, array in named):
         raise ArgumentError(f"{what}: expected arrays with rows")
     return named

@@ -112,7 +112,7 @@ def fill_element_0index(lhs, mhs, rhs):
     <NDArray float32[2,2]>
     """
     _trace.refuse("fill_element_0index")
-    values = lhs.asnumpy().copy()
+    values = lhs.asnumpy()
     values[np.arange(len(values)), rhs.asnumpy().astype(np.int64)] = mhs.asnumpy()
     return nd.array(values, dtype=values.dtype)
 

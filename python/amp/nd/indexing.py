@@ -36,7 +36,7 @@ def set_item(array, key, value):
     if isinstance(value, NDArray):
         if _recording.is_recorded(value):
             value = _placed(array, key, value)
-        value = value.asnumpy()
+        value = np.asarray(value)
     elif value is None or isinstance(value, str):
         raise ArgumentError(f"expected a number or an array to write, got {value!r}")
     elif isinstance(value, (list, tuple)) and len(value) == 1:

@@ -291,12 +291,12 @@ def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
         return binary(name, self, inputs[0], reflected=name not in COMPARISONS)
     outs = kwargs.get("out")
     if outs is not None:
-        kwargs["out"] = tuple(o.asnumpy() if isinstance(o, NDArray) else o for o in outs)
+        kwargs["out"] = tuple(np.asarray(o) if isinstance(o, NDArray) else o for o in outs)
     _trace.refuse(f"numpy.{ufunc.__name__}")
     numpy_like = next((value for value in inputs if isinstance(value, NDArray) and value._is_numpy), None)
     if numpy_like is not None:
         _recording.refuse(f"numpy.{ufunc.__name__}", *inputs)
-    result = getattr(ufunc, method)(*(v.asnumpy() if isinstance(v, NDArray) else v for v in inputs), **kwargs)
+    result = getattr(ufunc, method)(*(np.asarray(v) if isinstance(v, NDArray) else v for v in inputs), **kwargs)
     if outs is not None and all(o is not None for o in outs):
         return outs[0] if len(outs) == 1 else outs
     if isinstance(result, (np.ndarray, np.generic)) and numpy_like is not None:
@@ -320,7 +320,7 @@ _core_asnumpy = NDArray.asnumpy
 
 
 def _asnumpy(self):
-    """The array as a numpy.ndarray that shares its memory and keeps it alive.
+    """A copy of the array as a numpy.ndarray. `np.asarray(array)` gives one that shares its memory and keeps it alive.
 
     One of a single element is a number, too: `float(array.asnumpy())`, whatever its shape.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class OneElement(np.ndarray):
-    """What `asnumpy` gives of an array with axes and one element: shared memory, like every other result of it."""
+    """What `asnumpy` gives of an array with axes and one element."""
 
     def __array_finalize__(self, source):
         """Views of it may have any size: they are numbers where they have one element."""

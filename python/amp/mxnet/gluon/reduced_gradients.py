@@ -63,7 +63,7 @@ class GradientReducer:
         """
         is_fresh = np.zeros(len(parameters), np.float32)
         is_fresh[[index for index, _ in fresh]] = 1
-        ranks = self._agreement.all_reduce(is_fresh).asnumpy()
+        ranks = np.asarray(self._agreement.all_reduce(is_fresh))
         for index in np.flatnonzero((ranks > 0) & (is_fresh == 0)):
             parameters[index].grad()[...] = 0
         return [(int(index), parameters[index]) for index in np.flatnonzero(ranks)]
@@ -100,7 +100,7 @@ class GradientReducer:
     def _sum(self, gradients):
         joined = np.concatenate([np.asarray(gradient).reshape(-1) for gradient in gradients])
         loses = self._dtype == "float32" and joined.dtype == np.float64
-        return self._comm.all_reduce(joined, dtype="float64" if loses else self._dtype).asnumpy()
+        return np.asarray(self._comm.all_reduce(joined, dtype="float64" if loses else self._dtype))
 
 
 class _Worker:

@@ -58,14 +58,14 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """
     if not arrays:
         raise ArgumentError("clip_global_norm: expected a list of arrays, got none")
-    squares = sum(float(np.square(array.asnumpy(), dtype=np.float64).sum()) for array in arrays)
+    squares = sum(float(np.square(np.asarray(array), dtype=np.float64).sum()) for array in arrays)
     norm = float(np.float32(np.sqrt(squares)))
     if check_isfinite and not np.isfinite(norm):
         warnings.warn(f"clip_global_norm: the norm is {norm}; results are not finite", stacklevel=2)
     scale = max_norm / (norm + 1e-8)
     if not scale >= 1:
         for array in arrays:
-            _recording.replace(array, array.asnumpy() * np.asarray(scale, array.dtype))
+            _recording.replace(array, np.asarray(array) * np.asarray(scale, array.dtype))
     return norm if check_isfinite else nd.array([norm])
 
 

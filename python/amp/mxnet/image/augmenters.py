@@ -179,7 +179,7 @@ class _Jitter(Augmenter):
     def __call__(self, src):
         """The changed picture."""
         factor = np.float32(1.0 + random.generator().uniform(-self._spread, self._spread))
-        pixels = src.asnumpy()
+        pixels = np.asarray(src)
         return type(src)(np.ascontiguousarray(self._change(pixels.astype(np.float32), factor)))
 
 
@@ -243,7 +243,7 @@ class HueJitterAug(Augmenter):
         cosine, sine = np.cos(angle), np.sin(angle)
         turn = np.array([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
         matrix = (self._FROM_AXES @ turn @ self._TO_AXES).astype(np.float32)
-        return type(src)(np.ascontiguousarray(src.asnumpy().astype(np.float32) @ matrix.T))
+        return type(src)(np.ascontiguousarray(np.asarray(src).astype(np.float32) @ matrix.T))
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -272,7 +272,7 @@ class LightingAug(Augmenter):
     def __call__(self, src):
         """The changed picture."""
         shift = self.eigvec @ (self.eigval * random.generator().normal(0, self.alphastd, 3))
-        return type(src)((src.asnumpy() + shift).astype(np.float32))
+        return type(src)((np.asarray(src) + shift).astype(np.float32))
 
 
 class ColorNormalizeAug(Augmenter):

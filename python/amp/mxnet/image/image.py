@@ -242,7 +242,7 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
         raise TypeError(f"imrotate: one picture has one angle, got {degrees.size}")
     if degrees.size not in (1, count):
         raise ArgumentError(f"imrotate: {degrees.size} angles do not fit {count} pictures")
-    batch = src.asnumpy().reshape(count, *src.shape[-3:])
+    batch = np.asarray(src).reshape(count, *src.shape[-3:])
     turned = [
         rotated(pixels, math.radians(angle), zoom_in, zoom_out)
         for pixels, angle in zip(batch, np.broadcast_to(degrees, count))

@@ -118,7 +118,7 @@ class ImageIter(DataIter):
             raise StopIteration
         numbers = numbers + [self.seq[i % len(self.seq)] for i in range(pad)]
         samples = [self._sample(number) for number in numbers]
-        pixels = [self.postprocess_data(self.augmentation_transform(picture)).asnumpy() for _, picture in samples]
+        pixels = [np.asarray(self.postprocess_data(self.augmentation_transform(picture))) for _, picture in samples]
         labels = np.asarray([label for label, _ in samples], self._dtype).reshape(self.provide_label[0].shape)
         data = nd.NDArray(np.stack(pixels).astype(self._dtype))
         return DataBatch([data], [nd.NDArray(labels)], pad, provide_data=self.provide_data)

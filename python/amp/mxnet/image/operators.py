@@ -62,7 +62,7 @@ def to_tensor(data):
     _require_axes("to_tensor", data, 3, 4)
     order = (0, 3, 1, 2) if _axes(data) == 4 else (2, 0, 1)
     if _is_computed(data):
-        return _like(data, np.transpose(data.asnumpy().astype(np.float32) / np.float32(255), order))
+        return _like(data, np.transpose(np.asarray(data).astype(np.float32) / np.float32(255), order))
     functions = _module_of(data)
     return functions.transpose(functions.cast(data, dtype="float32"), axes=order) / 255.0
 
@@ -81,7 +81,7 @@ def normalize(data, mean=0.0, std=1.0):
         raise ArgumentError(f"normalize: expected 1 or 3 channels in front of height and width, got {data.shape}")
     mean, std = (np.reshape(np.asarray(value, np.float32), (-1, 1, 1)) for value in (mean, std))
     if _is_computed(data):
-        values = (data.asnumpy() - mean) / std
+        values = (np.asarray(data) - mean) / std
         return _like(data, values.astype(data.dtype))
     if isinstance(data, Symbol):
         return sym.broadcast_div(sym.broadcast_sub(data, _by_channel(mean)), _by_channel(std))
@@ -109,7 +109,7 @@ def crop(data, x, y, width, height, name=None):
             part = f"{width} x {height} pixels from ({x}, {y})"
             raise ArgumentError(f"crop: a picture of {own_width} x {own_height} pixels has no {part}")
     if _is_computed(data):
-        return _like(data, data.asnumpy()[..., y : y + height, x : x + width, :])
+        return _like(data, np.asarray(data)[..., y : y + height, x : x + width, :])
     functions = _module_of(data)
     rows = functions.slice_axis(data, axis=-3, begin=y, end=y + height)
     return functions.slice_axis(rows, axis=-2, begin=x, end=x + width, **({"name": name} if name else {}))
@@ -135,7 +135,7 @@ def flip_top_bottom(data):
 
 def _flipped(data, axis):
     if _is_computed(data):
-        return _like(data, np.flip(data.asnumpy(), axis))
+        return _like(data, np.flip(np.asarray(data), axis))
     return _module_of(data).flip(data, axis=axis + _axes(data))
 
 
@@ -422,7 +422,7 @@ def _on_host(what, data, function):
     _trace.refuse(what)
     _recording.refuse(what, data)
     _require_axes(what, data, 3, 4)
-    pixels = data.asnumpy()
+    pixels = np.asarray(data)
     values = function(pixels)
     if values.dtype != pixels.dtype and pixels.dtype.kind in "iu":
         limits = np.iinfo(pixels.dtype)

@@ -73,7 +73,7 @@ def unknown(name, candidates):
 
 def _theirs(value):
     if isinstance(value, NDArray):
-        return value.asnumpy()
+        return np.asarray(value)
     if isinstance(value, (list, tuple)):
         return type(value)(_theirs(item) for item in value)
     return value

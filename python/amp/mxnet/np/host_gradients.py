@@ -1,5 +1,7 @@
 """Functions that NumPy computes, with gradients by known formulas. They cannot become part of graphs."""
 
+import numpy as np
+
 from ... import _trace
 from ...base import UnsupportedError
 from ..autograd import Function
@@ -23,7 +25,7 @@ class _Computed(Function):
 
     def forward(self, *inputs):
         self.inputs = inputs
-        self.results = self.compute(*(a.asnumpy() for a in inputs))
+        self.results = self.compute(*(np.asarray(a) for a in inputs))
         return [ndarray(result) for result in self.results]
 
     def backward(self, *output_grads):
@@ -39,8 +41,8 @@ class _Gradient(Function):
 
     def forward(self, *inputs):
         function = self.function
-        heads = [a.asnumpy() for a in inputs[: len(function.results)]]
-        arrays = [a.asnumpy() for a in function.inputs]
+        heads = [np.asarray(a) for a in inputs[: len(function.results)]]
+        arrays = [np.asarray(a) for a in function.inputs]
         found = function.derive(arrays, function.results, heads)
         return [ndarray(gradient.astype(a.dtype, copy=False)) for gradient, a in zip(found, arrays)]
 

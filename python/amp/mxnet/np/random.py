@@ -254,7 +254,7 @@ def shuffle(x):
     [0.0, 1.0, 2.0, 3.0]
     """
     _refuse_in_graph()
-    x[:] = generator().permutation(x.asnumpy())
+    x[:] = generator().permutation(np.asarray(x))
 
 
 def multinomial(n, pvals, size=None):

@@ -23,7 +23,7 @@ def _written(out, value):
 
 
 def _f32(array):
-    return array.asnumpy().astype(np.float32)
+    return np.asarray(array).astype(np.float32)
 
 
 # ---- sgd ----

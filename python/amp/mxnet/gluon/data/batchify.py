@@ -16,7 +16,7 @@ __all__ = ["Append", "AsList", "Group", "Pad", "Stack"]
 
 
 def _host(sample):
-    return sample.asnumpy() if isinstance(sample, NDArray) else np.asarray(sample)
+    return np.asarray(sample)
 
 
 def _array(values):

@@ -200,7 +200,7 @@ class RandomCrop(_OnHost):
         width, height = self._size
         if self._pad is not None:
             widths = [(0, 0)] * (x.ndim - 3) + [tuple(pair) for pair in self._pad.tolist()] + [(0, 0)]
-            x = type(x)(np.pad(x.asnumpy(), widths, constant_values=self._pad_value))
+            x = type(x)(np.pad(np.asarray(x), widths, constant_values=self._pad_value))
         return operators.random_crop(x, width=width, height=height, interp=self._interpolation)
 
 
@@ -443,7 +443,7 @@ def _each(pictures, change):
     """`change` of a picture, or of each one of a batch."""
     if pictures.ndim == 3:
         return change(pictures)
-    return type(pictures)(np.stack([change(picture).asnumpy() for picture in pictures]))
+    return type(pictures)(np.stack([np.asarray(change(picture)) for picture in pictures]))
 
 
 __getattr__ = getter(__name__)
