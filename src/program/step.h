@@ -80,7 +80,7 @@ struct WinogradWeightsSpec {
   static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
   kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
   std::int64_t stride = 0, pad_top = 0, pad_left = 0;  // of a deconvolution, see kernels::Winograd
-  bool of_volumes = false;                             // windows have three dimensions
+  int dimensions = 2;                                  // of windows
   void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // Weights of a convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.

@@ -8,22 +8,29 @@ namespace {
 
 using kernels::WinogradKind;
 
-// The last two axes of weights.
-struct WindowSize {
+// One for lines, two for images, three for volumes.
+int DimensionsOf(const StepTypes& types) { return types.inputs[0].shape.rank() - 2; }
+bool AreVolumes(const StepTypes& types) { return DimensionsOf(types) == 3; }
+
+// A line is an image of one row: of the last two axes.
+struct PlaneSize {
   std::int64_t height, width;
 };
-WindowSize SizeOfWindow(const Shape& weights) { return {weights[weights.rank() - 2], weights[weights.rank() - 1]}; }
+PlaneSize PlaneOf(const Shape& shape, int dimensions) {
+  return {dimensions == 1 ? 1 : shape[shape.rank() - 2], shape[shape.rank() - 1]};
+}
+PlaneSize PadsOf(const IntTuple& pads) { return {pads.size() == 1 ? 0 : pads[pads.size() - 2], pads.back()}; }
+PlaneSize PlaneOfWindow(const StepTypes& types) { return PlaneOf(types.inputs[1].shape, DimensionsOf(types)); }
 
-bool AreImages(const StepTypes& types) { return types.inputs[0].shape.rank() == 4; }
-bool AreVolumes(const StepTypes& types) { return types.inputs[0].shape.rank() == 5; }
+bool IsColumn(const PlaneSize& window) { return window.width == 1 && window.height > 1; }
 
-bool IsOf(WinogradKind kind, const WindowSize& window) {
+bool IsOf(WinogradKind kind, const PlaneSize& window) {
   const kernels::WinogradShape shape = kernels::WinogradShapeOf(kind);
   return window.height == shape.window_height && window.width == shape.window_width;
 }
 
 // Positions beyond these see nothing of the image. `spacing`: see kernels::Winograd.
-bool IsWithin(const IntTuple& pads, const WindowSize& window, std::int64_t spacing) {
+bool IsWithin(const IntTuple& pads, const PlaneSize& window, std::int64_t spacing) {
   return pads[0] >= 0 && pads[0] < spacing * window.height && pads[1] >= 0 && pads[1] < spacing * window.width;
 }
 
@@ -53,28 +60,35 @@ bool HasLargeGroups(const kernels::Winograd& job) {
 
 bool IsForKind(WinogradKind kind, const ConvolutionSpec& spec, const StepTypes& types) {
   const std::int64_t spacing = spec.dilates[0] + 1;
-  const WindowSize window = SizeOfWindow(types.inputs[1].shape);
-  WindowSize seen = window;
-  if (HasAxesExchanged(types.inputs[1].shape)) std::swap(seen.height, seen.width);
+  const PlaneSize window = PlaneOfWindow(types);
+  PlaneSize seen = window;
+  if (IsColumn(window)) std::swap(seen.height, seen.width);
   return IsOf(kind, seen) && AreAll(spec.strides, 1) && IsWithin(spec.pads_begin, window, spacing) &&
          IsWithin(spec.pads_end, window, spacing) && HasAptGaps(spec, types, kind);
 }
 
 // The window of each of its convolutions.
-WindowSize WindowOfPhases(const Shape& weights, std::int64_t stride) {
-  const WindowSize kernel = SizeOfWindow(weights);
+PlaneSize WindowOfPhases(const StepTypes& types, std::int64_t stride) {
+  const PlaneSize kernel = PlaneOfWindow(types);
   return {(kernel.height + stride - 1) / stride, (kernel.width + stride - 1) / stride};
 }
 
 bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes& types) {
   const std::int64_t stride = spec.strides[0];
   const Shape& result = types.outputs[0].shape;
-  const WindowSize window = WindowOfPhases(types.inputs[1].shape, stride);
+  const PlaneSize window = WindowOfPhases(types, stride);
   const auto sees_image = [&](std::int64_t pad, std::int64_t size) { return pad >= 0 && pad <= stride * (size - 1); };
   return IsOf(kind, window) && window.height > 1 && window.width > 1 && AreAll(spec.strides, stride) &&
          AreAll(spec.dilates, 0) && AreMultiples({result[result.rank() - 2], result[result.rank() - 1]}, stride) &&
          sees_image(spec.pads_begin[0], window.height) && sees_image(spec.pads_begin[1], window.width) &&
          (!kernels::WinogradMultipliesBF16(kind) || (stride == 1 && IsWithin(spec.pads_end, window, stride)));
+}
+
+// Lines are images of one row.
+template <class Spec>
+bool IsForLines(WinogradKind kind, const Spec& spec, const StepTypes& types) {
+  const Spec of_images{{1, spec.strides[0]}, {0, spec.dilates[0]}, {0, spec.pads_begin[0]}, {0, spec.pads_end[0]}};
+  return IsForKind(kind, of_images, types);
 }
 
 // Without its first axis.
@@ -95,7 +109,16 @@ bool IsForVolumes(WinogradKind kind, const Spec& spec, const StepTypes& types) {
 
 template <class Spec>
 bool IsForKindInAnyDimensions(WinogradKind kind, const Spec& spec, const StepTypes& types) {
-  return (AreImages(types) && IsForKind(kind, spec, types)) || (AreVolumes(types) && IsForVolumes(kind, spec, types));
+  switch (DimensionsOf(types)) {
+    case 1:
+      return IsForLines(kind, spec, types);
+    case 2:
+      return IsForKind(kind, spec, types);
+    case 3:
+      return IsForVolumes(kind, spec, types);
+    default:
+      return false;
+  }
 }
 
 bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) {
@@ -127,10 +150,7 @@ kernels::Winograd ChannelsOf(const Spec& spec, const StepTypes& types) {
 
 }  // namespace
 
-bool HasAxesExchanged(const Shape& weights) {
-  const WindowSize window = SizeOfWindow(weights);
-  return window.width == 1 && window.height > 1;
-}
+bool HasAxesExchanged(const StepTypes& types) { return IsColumn(PlaneOfWindow(types)); }
 
 bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) {
   return IsForKind(kind, step.spec, types) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
@@ -140,12 +160,13 @@ bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) 
 std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
   const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec);
   if (convolution != nullptr && convolution->winograd)
-    return WinogradWeightsSpec{.kind = *convolution->winograd, .of_volumes = convolution->strides.size() == 3};
+    return WinogradWeightsSpec{.kind = *convolution->winograd,
+                               .dimensions = static_cast<int>(convolution->strides.size())};
   const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
   if (spec == nullptr || !spec->winograd) return std::nullopt;
-  const IntTuple& pads = spec->pads_begin;
-  return WinogradWeightsSpec{*spec->winograd, spec->strides.back(), pads[pads.size() - 2], pads.back(),
-                             pads.size() == 3};
+  const PlaneSize pads = PadsOf(spec->pads_begin);
+  return WinogradWeightsSpec{*spec->winograd, spec->strides.back(), pads.height, pads.width,
+                             static_cast<int>(spec->strides.size())};
 }
 
 kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
@@ -154,36 +175,39 @@ kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
   return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
 }
 
-// Weights (O, I, [depth,] height, width) or (G, O/G, I/G, [depth,] height, width).
+// Weights (O, I, [[depth,] height,] width) or (G, O/G, I/G, [[depth,] height,] width).
 kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
   kernels::Winograd job;
   job.kind = spec.kind;
   job.stride = spec.stride;
   job.pad_top = spec.pad_top;
   job.pad_left = spec.pad_left;
-  job.kernel_height = SizeOfWindow(weights).height;
-  job.kernel_width = SizeOfWindow(weights).width;
-  const int first = weights.rank() - (spec.of_volumes ? 5 : 4);
+  const PlaneSize kernel = PlaneOf(weights, spec.dimensions);
+  job.kernel_height = kernel.height;
+  job.kernel_width = kernel.width;
+  const int first = weights.rank() - spec.dimensions - 2;
   job.groups = first == 1 ? weights[0] : 1;
-  job.slices = spec.of_volumes ? weights[first + 2] : 1;
+  job.slices = spec.dimensions == 3 ? weights[first + 2] : 1;
   job.out_channels = weights[first];
   job.in_channels = weights[first + 1] * job.slices;
   return job;
 }
 
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
-  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
+  const int dimensions = DimensionsOf(types);
+  const PlaneSize source = PlaneOf(types.inputs[0].shape, dimensions),
+                  out = PlaneOf(types.outputs[0].shape, dimensions);
+  const PlaneSize pads = PadsOf(spec.pads_begin);
   kernels::Winograd job = ChannelsOf(spec, types);
   job.spacing = spec.dilates[0] + 1;
-  const int rows = source.rank() - 2;
-  job.in_height = source[rows] / job.spacing;
-  job.in_width = source[rows + 1] / job.spacing;
-  job.out_height = out[rows] / job.spacing;
-  job.out_width = out[rows + 1] / job.spacing;
-  job.pad_top = spec.pads_begin[spec.pads_begin.size() - 2] / job.spacing;
-  job.pad_left = spec.pads_begin.back() / job.spacing;
+  job.in_height = source.height / job.spacing;
+  job.in_width = source.width / job.spacing;
+  job.out_height = out.height / job.spacing;
+  job.out_width = out.width / job.spacing;
+  job.pad_top = pads.height / job.spacing;
+  job.pad_left = pads.width / job.spacing;
   job.batch *= job.spacing * job.spacing;
-  if (HasAxesExchanged(weights)) {
+  if (HasAxesExchanged(types)) {
     std::swap(job.in_height, job.in_width);
     std::swap(job.out_height, job.out_width);
     std::swap(job.pad_top, job.pad_left);
@@ -192,18 +216,20 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
 }
 
 kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& types) {
-  const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
+  const int dimensions = DimensionsOf(types);
+  const PlaneSize source = PlaneOf(types.inputs[0].shape, dimensions),
+                  out = PlaneOf(types.outputs[0].shape, dimensions);
+  const PlaneSize kernel = PlaneOfWindow(types), pads = PadsOf(spec.pads_begin);
   kernels::Winograd job = ChannelsOf(spec, types);
   job.stride = spec.strides.back();
-  job.kernel_height = SizeOfWindow(weights).height;
-  job.kernel_width = SizeOfWindow(weights).width;
-  const int rows = source.rank() - 2;
-  job.in_height = source[rows];
-  job.in_width = source[rows + 1];
-  job.out_height = out[rows] / job.stride;
-  job.out_width = out[rows + 1] / job.stride;
-  job.pad_top = spec.pads_begin[spec.pads_begin.size() - 2];
-  job.pad_left = spec.pads_begin.back();
+  job.kernel_height = kernel.height;
+  job.kernel_width = kernel.width;
+  job.in_height = source.height;
+  job.in_width = source.width;
+  job.out_height = out.height / job.stride;
+  job.out_width = out.width / job.stride;
+  job.pad_top = pads.height;
+  job.pad_left = pads.width;
   return job;
 }
 

@@ -12,7 +12,7 @@ namespace amp {
 bool IsForWinograd(const Step& step, const StepTypes& types, kernels::WinogradKind kind);
 
 // Whether the kernel sees the image with its axes exchanged: windows that are columns are lines to it.
-bool HasAxesExchanged(const Shape& weights);
+bool HasAxesExchanged(const StepTypes& types);
 
 // Sizes, without strides of memory; of the kind that the spec names, else F(4x4).
 kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types);

@@ -31,13 +31,13 @@ std::int64_t ChannelBlockOf(const Desc& desc) {
 // group. With its axes as they lie.
 std::optional<WinogradImage> ImageAsItLies(const Desc& desc, const Winograd& job, std::int64_t channels) {
   const int ndims = desc.get_ndims();
-  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || ndims < 4 || ndims > 5) return std::nullopt;
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked || ndims < 3 || ndims > 5) return std::nullopt;
   const dnnl::memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   WinogradImage image;
   image.is_bf16 = desc.get_data_type() == dnnl::memory::data_type::bf16;
   image.batch = strides[0];
   if (ndims == 5) image.slice = strides[2];
-  image.row = strides[ndims - 2];
+  image.row = ndims == 3 ? 0 : strides[ndims - 2];  // lines have one row
   image.pixel = strides[ndims - 1];
   const std::int64_t block = ChannelBlockOf(desc);
   if (block == kBlock && channels % block == 0 && kernels::WinogradKnowsBlocks(job.kind)) {
@@ -170,7 +170,7 @@ bool AssignWinograd(LayoutBuilder* builder, const Step& given) {
   const StepTypes types = TypesOf(*builder, given);
   const Winograd job = WinogradJob(given, types);
   const auto finish = FinishOf(given, types);
-  const WinogradImages images{job, HasAxesExchanged(types.inputs[1].shape)};
+  const WinogradImages images{job, HasAxesExchanged(types)};
   const auto [source, result] = LayoutsOfLibrary(given, types, images);
   if (!finish || !images.Source(source) || !images.Result(result)) return false;
   Step step = given;
@@ -196,7 +196,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
   const StepTypes types = program.TypesOf(step);
   Winograd job = WinogradJob(step, types);
   const auto finish = FinishOf(step, types);
-  const WinogradImages images{job, HasAxesExchanged(types.inputs[1].shape)};
+  const WinogradImages images{job, HasAxesExchanged(types)};
   const auto source = images.Source(program.layouts[step.inputs[0]]),
              result = images.Result(program.layouts[step.outputs[0]]),
              sum = finish && finish->sum ? images.Result(program.layouts[step.inputs[*finish->sum]]) : result;
@@ -216,7 +216,7 @@ std::unique_ptr<const OwnKernel> MakeWinograd(const Step& step, const LaidOutPro
 bool CanWriteWinograd(const Step& step, const LaidOutProgram& program, const Desc& layout) {
   const StepTypes types = program.TypesOf(step);
   const Winograd job = WinogradJob(step, types);
-  return WinogradImages{job, HasAxesExchanged(types.inputs[1].shape)}.Result(layout).has_value();
+  return WinogradImages{job, HasAxesExchanged(types)}.Result(layout).has_value();
 }
 
 }  // namespace amp::onednn

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dnnl/models.h"
 #include "kernels/cpu.h"
@@ -24,7 +25,9 @@ inline Symbol Convolve(TestModel* m, const std::string& name, const Symbol& x, s
   IntTuple kernel;
   ParseAttr(attrs.at("kernel"), &kernel);
   const std::int64_t groups = attrs.contains("num_group") ? std::stoll(attrs.at("num_group")) : 1;
-  m->params.args[name + "_weight"] = Random({out, in / groups, kernel[0], kernel[1]}, 3, scale);
+  std::vector<std::int64_t> shape{out, in / groups};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  m->params.args[name + "_weight"] = Random(Shape(shape), 3, scale);
   m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
   attrs["num_filter"] = std::to_string(out);
   return Op("Convolution", name, {x}, attrs);

@@ -215,16 +215,11 @@ struct Volumes {
 
 Symbol FilteredVolumes(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
                        const Volumes& volumes = {}) {
-  std::vector<std::int64_t> shape{out, in / volumes.groups};
-  shape.insert(shape.end(), volumes.kernel.begin(), volumes.kernel.end());
-  m->params.args[name + "_weight"] = Random(Shape(shape), 3, 0.1f);
-  m->params.args[name + "_bias"] = Random({out}, 4, 0.1f);
-  return Op("Convolution", name, {x},
-            {{"kernel", PrintAttr(volumes.kernel)},
-             {"pad", PrintAttr(volumes.pad)},
-             {"stride", PrintAttr(volumes.stride)},
-             {"num_group", std::to_string(volumes.groups)},
-             {"num_filter", std::to_string(out)}});
+  return Convolve(m, name, x, in, out,
+                  {{"kernel", PrintAttr(volumes.kernel)},
+                   {"pad", PrintAttr(volumes.pad)},
+                   {"stride", PrintAttr(volumes.stride)},
+                   {"num_group", std::to_string(volumes.groups)}});
 }
 
 // Of windows in three dimensions: cubes, slices, lines in slices, in groups, with a sum.
@@ -281,6 +276,43 @@ TEST_F(WinogradPlans, VolumesOfWeightsThatChange) {
   TestModel m = OfVolumes();
   MakeInputs(&m);
   ExpectSame(m, 4);
+}
+
+// Convolutions in one dimension: with a sum, in groups, and as a part of a concatenation. Other windows, strides and
+// gaps are the library's.
+TestModel OfLines() {
+  TestModel m;
+  m.types["x"] = F32({2, 48, 37});
+  const Symbol x = Relu("relu0", Filtered(&m, "conv0", Var("x"), 48, 128, {"(1,)", "(1,)", "(3,)"}));
+  const Symbol seven = Filtered(&m, "conv1", x, 128, 128, {"(3,)", "(1,)", "(7,)"});
+  const Symbol sum = Relu("relu1", Op("elemwise_add", "sum", {seven, x}));
+  const Symbol grouped = Filtered(&m, "conv2", sum, 128, 128, {"(1,)", "(1,)", "(3,)", 2});
+  const Symbol both = Op("Concat", "concat", {grouped, sum}, {{"num_args", "2"}});
+  const Symbol narrow = Filtered(&m, "conv3", both, 256, 32, {"(0,)", "(1,)", "(3,)"});
+  const Symbol five = Filtered(&m, "five", narrow, 32, 32, {"(2,)", "(1,)", "(5,)"});
+  const Symbol strided = Filtered(&m, "strided", five, 32, 32, {"(1,)", "(2,)", "(3,)"});
+  m.symbol = Convolve(&m, "spread", strided, 32, 32, {{"kernel", "(3,)"}, {"pad", "(2,)"}, {"dilate", "(2,)"}});
+  return m;
+}
+
+TEST_F(WinogradPlans, LinesAreTheSame) { ExpectSame(OfLines(), 4); }
+
+TEST_F(WinogradPlans, LinesOfWeightsThatChange) {
+  TestModel m = OfLines();
+  MakeInputs(&m);
+  ExpectSame(m, 4);
+}
+
+TEST_F(WinogradPlans, LinesInBFloat16) {
+  const TestModel m = OfLines();
+  BindOptions options = Options();
+  options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
+  options.forced_kernel = "winograd_line3_int16";
+  const auto low = Bind(m, options);
+  if (kernels::HasWinograd(kernels::WinogradKind::kLine3Int16)) {
+    EXPECT_EQ(Count(low->summary(), "own:winograd_line3_int16"), 3) << low->summary().Print();
+  }
+  EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*low)[0]), 3e-2);
 }
 
 TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }
