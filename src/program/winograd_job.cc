@@ -38,17 +38,19 @@ bool AreMultiples(const IntTuple& values, std::int64_t of) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v % of == 0; });
 }
 
+// Of images that gaps leave.
+constexpr std::int64_t kLeastSizeOfParts = 8;
+
 // Without gaps, or images that gaps divide into images of one size. Those of 5x5 gained nothing: oneDNN skips what lies
 // in the padding.
 bool HasAptGaps(const ConvolutionSpec& spec, const StepTypes& types, WinogradKind kind) {
-  constexpr std::int64_t kLeastSize = 8;
   const std::int64_t spacing = spec.dilates[0] + 1;
   if (spacing == 1 && spec.dilates[1] == 0) return true;
   const Shape &source = types.inputs[0].shape, &result = types.outputs[0].shape;
   return spec.dilates[1] == spec.dilates[0] && !kernels::WinogradMultipliesBF16(kind) &&
          AreMultiples(spec.pads_begin, spacing) && AreMultiples(spec.pads_end, spacing) &&
          AreMultiples({source[2], source[3], result[2], result[3]}, spacing) &&
-         std::min(result[2], result[3]) >= kLeastSize * spacing;
+         std::min(result[2], result[3]) >= kLeastSizeOfParts * spacing;
 }
 
 // Groups of 16 and 32 channels at 14x14 and 7x7 took 1.2 to 1.5 times as long as direct convolutions on Zen 5: their
@@ -84,11 +86,14 @@ bool IsForKind(WinogradKind kind, const DeconvolutionSpec& spec, const StepTypes
          (!kernels::WinogradMultipliesBF16(kind) || (stride == 1 && IsWithin(spec.pads_end, window, stride)));
 }
 
-// Lines are images of one row.
+// A line is an image of one row, and of as many rows as gaps divide it into.
 template <class Spec>
 bool IsForLines(WinogradKind kind, const Spec& spec, const StepTypes& types) {
-  const Spec of_images{{1, spec.strides[0]}, {0, spec.dilates[0]}, {0, spec.pads_begin[0]}, {0, spec.pads_end[0]}};
-  return IsForKind(kind, of_images, types);
+  const std::int64_t gap = spec.dilates[0] + 1, begin = spec.pads_begin[0], end = spec.pads_end[0];
+  const std::int64_t source = types.inputs[0].shape[2], result = types.outputs[0].shape[2];
+  const Spec of_images{{1, spec.strides[0]}, {0, 0}, {0, begin / gap}, {0, end / gap}};
+  return AreMultiples({source, result, begin, end}, gap) && (gap == 1 || result >= kLeastSizeOfParts * gap) &&
+         IsForKind(kind, of_images, types);
 }
 
 // Without its first axis.
@@ -199,13 +204,14 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
                   out = PlaneOf(types.outputs[0].shape, dimensions);
   const PlaneSize pads = PadsOf(spec.pads_begin);
   kernels::Winograd job = ChannelsOf(spec, types);
-  job.spacing = spec.dilates[0] + 1;
-  job.in_height = source.height / job.spacing;
-  job.in_width = source.width / job.spacing;
-  job.out_height = out.height / job.spacing;
-  job.out_width = out.width / job.spacing;
-  job.pad_top = pads.height / job.spacing;
-  job.pad_left = pads.width / job.spacing;
+  const std::int64_t gap = spec.dilates[0] + 1;
+  job.in_height = dimensions == 1 ? gap : source.height / gap;
+  job.in_width = source.width / gap;
+  job.out_height = dimensions == 1 ? gap : out.height / gap;
+  job.out_width = out.width / gap;
+  job.pad_top = pads.height / gap;
+  job.pad_left = pads.width / gap;
+  job.spacing = dimensions == 1 ? 1 : gap;
   job.batch *= job.spacing * job.spacing;
   if (HasAxesExchanged(types)) {
     std::swap(job.in_height, job.in_width);

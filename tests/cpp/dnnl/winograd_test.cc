@@ -279,7 +279,7 @@ TEST_F(WinogradPlans, VolumesOfWeightsThatChange) {
 }
 
 // Convolutions in one dimension: with a sum, in groups, and as a part of a concatenation. Other windows, strides and
-// gaps are the library's.
+// such gaps as leave lines of several sizes are the library's.
 TestModel OfLines() {
   TestModel m;
   m.types["x"] = F32({2, 48, 37});
@@ -291,8 +291,26 @@ TestModel OfLines() {
   const Symbol narrow = Filtered(&m, "conv3", both, 256, 32, {"(0,)", "(1,)", "(3,)"});
   const Symbol five = Filtered(&m, "five", narrow, 32, 32, {"(2,)", "(1,)", "(5,)"});
   const Symbol strided = Filtered(&m, "strided", five, 32, 32, {"(1,)", "(2,)", "(3,)"});
-  m.symbol = Convolve(&m, "spread", strided, 32, 32, {{"kernel", "(3,)"}, {"pad", "(2,)"}, {"dilate", "(2,)"}});
+  m.symbol = Convolve(&m, "spread", strided, 32, 32, {{"kernel", "(3,)"}, {"pad", "(4,)"}, {"dilate", "(4,)"}});
   return m;
+}
+
+// One behind the other: `gaps` divides the line and the padding.
+TestModel OfLinesWithGaps(std::int64_t size, std::int64_t gaps) {
+  TestModel m;
+  m.types["x"] = F32({2, 48, size});
+  const std::string dilate = fmt::format("({},)", gaps), pads = fmt::format("({},)", 3 * gaps);
+  const Symbol x =
+      Relu("relu", Convolve(&m, "seven", Var("x"), 48, 64, {{"kernel", "(7,)"}, {"pad", pads}, {"dilate", dilate}}));
+  m.symbol = Convolve(&m, "three", x, 64, 40, {{"kernel", "(3,)"}, {"dilate", dilate}});
+  return m;
+}
+
+TEST_F(WinogradPlans, GapsOfLinesAreTheSame) {
+  ExpectSame(OfLinesWithGaps(51, 3), 2);
+  ExpectSame(OfLinesWithGaps(80, 8), 2);
+  ExpectSame(OfLinesWithGaps(80, 9), 0);
+  ExpectSame(OfLinesWithGaps(72, 9), 1);  // the last result has six positions for each gap
 }
 
 TEST_F(WinogradPlans, LinesAreTheSame) { ExpectSame(OfLines(), 4); }
