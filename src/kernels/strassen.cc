@@ -167,12 +167,12 @@ std::int64_t BytesOfPart(const Pointwise& half, const PointwiseSplit& split) {
 }  // namespace
 
 Pointwise StrassenHalf(const Pointwise& job) {
-  constexpr std::int64_t kStep = kPointwiseColumns;
+  const std::int64_t channels = job.multiplies_int16() ? kPointwiseColumns : kPointwiseBlock;
   Pointwise half = job;
   half.batch = half.height = 1;
   half.width = (job.rows() + 1) / 2;
-  half.in_channels = RoundUp((job.in_channels + 1) / 2, kStep);
-  half.out_channels = RoundUp((job.out_channels + 1) / 2, kStep);
+  half.in_channels = RoundUp((job.in_channels + 1) / 2, channels);
+  half.out_channels = RoundUp((job.out_channels + 1) / 2, kPointwiseColumns);
   return half;
 }
 

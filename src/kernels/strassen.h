@@ -43,7 +43,8 @@ inline constexpr StrassenTarget kStrassenTargets[kStrassenProducts][2] = {
 inline constexpr std::int64_t kStrassenMaxNumber = 4096;
 inline constexpr std::int64_t kStrassenMaxWeight = 16383;  // twice of which is an int16
 
-// One of the products: rows are pairs, channels are halves, multiples of 32.
+// One of the products: rows are pairs; channels are halves, of inputs a multiple of 16, or of 32 where int16 is
+// multiplied, and of outputs a multiple of 32.
 Pointwise StrassenHalf(const Pointwise& job);
 
 // A power of two, by which numbers up to this magnitude, given as bits, become less than two; 0 where that is none.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/strassen.h"
+
 namespace amp {
 namespace {
 
@@ -157,19 +159,33 @@ bool IsForStrassen(const kernels::Pointwise& job) {
          std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }
 
+namespace {
+
+// Those of its products, with what rounds sizes up.
+double MultiplicationsOf(const kernels::Pointwise& job) {
+  constexpr std::int64_t kVector = 16;
+  if (job.strassen) {
+    const kernels::Pointwise half = kernels::StrassenHalf(job);
+    return 1.0 * kernels::kStrassenProducts * half.rows() * half.in_channels * half.out_channels;
+  }
+  return 1.0 * job.rows() * job.in_channels * ((job.out_channels + kVector - 1) / kVector * kVector);
+}
+
+}  // namespace
+
 // Kernels reach 0.96 of the arithmetic peak where sums are long. A row is packed in vectors, and results are finished
 // in vectors. What one number takes was measured on Zen 5. Pairs of int16 take the time of one number in float32.
-// Strassen's algorithm has 7 of 8 products, and takes a row into 7 of them and a result from 12 of 4.
+// Strassen's algorithm takes a row into 7 products and a result from 12 of 4.
 double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
   constexpr double kOfPeak = 0.96, kFinishFlops = 14;
   const double pack_flops = (scales || job.multiplies_int16() ? 24 : 16) * (job.strassen ? 2 : 1);
-  const double products = job.strassen ? 0.875 : 1, finish_flops = job.strassen ? 3 * kFinishFlops : kFinishFlops;
+  const double finish_flops = job.strassen ? 3 * kFinishFlops : kFinishFlops;
   constexpr std::int64_t kVector = 16;
   const double factor = job.multiplies_bf16() ? 2 : 1;  // in the time of which there are twice as many
   const double product_flops = job.multiplies_int16() ? 1 : 2;
   const auto rows = static_cast<double>(job.rows()), in = static_cast<double>(job.in_channels);
   const auto out = static_cast<double>((job.out_channels + kVector - 1) / kVector * kVector);
-  return rows * (products * product_flops * in * out / kOfPeak + factor * (pack_flops * in + finish_flops * out));
+  return product_flops * MultiplicationsOf(job) / kOfPeak + rows * factor * (pack_flops * in + finish_flops * out);
 }
 
 // Kernels reach 0.85 of the arithmetic peak, because each element of a window is read by itself. What one number takes
