@@ -2,10 +2,10 @@
 
     python tools/extend_machine.py BASE OUT [--rounds 2]
 
-It measures the models of `amp calibrate` whose layers the kernels compute that BASE knows nothing of, and adds the
-groups of samples that BASE does not have, relative to the speeds that BASE states. What BASE has stays. For groups
-that both have it prints how much faster or slower this machine is now, so that an hour in which others slow the machine
-shows: a second run is better then.
+It measures the windows of `amp calibrate`: 3x3, lines, 5x5, deconvolutions, by every kernel. It adds the groups of
+samples that BASE does not have, relative to the speeds that BASE states. What BASE has stays. For groups that both
+have it prints how much faster or slower this machine is now: an hour in which others slow the machine shows, and a
+second run is better then.
 """
 
 import argparse
@@ -18,18 +18,11 @@ from amp import _calibration, _calibration_models, _core, _machine_file
 
 def measure(branches, rounds):
     """The steps of all models of some branches, in float32 and bfloat16, the least time of all rounds."""
-    info = _core.cpu_info()
-    low = {"target_dtype": "bfloat16", "output_dtypes": "bfloat16", "emulate": not info["native_bfloat16"]}
-    dtypes = (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
+    models = [model for models in branches for model in _calibration_models.models_of(models)]
     least = []
     for _ in range(rounds):
-        steps = [
-            step
-            for models in branches
-            for model in _calibration_models.models_of(models)
-            for dtype in dtypes
-            for step in _calibration.steps_of(model, dtype, _core.kernel_names())
-        ]
+        runs = [(model, precision) for model in models for precision in _calibration.precisions()]
+        steps = [step for run in runs for step in _calibration.steps_of(*run, _core.kernel_names())]
         least = _calibration.with_least_times(least, steps)
     return least
 

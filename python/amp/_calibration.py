@@ -83,18 +83,22 @@ def measure(progress=lambda done: None, rounds=1):
     return steps
 
 
-def _measure_once(progress):
+def precisions():
+    """Those that graphs are measured in, as `reduce_precision`: float32, and bfloat16 where the CPU gains by it."""
     info = _core.cpu_info()
     low = {
         "target_dtype": "bfloat16",
         "output_dtypes": "bfloat16",  # or the last step of each branch would widen
         "emulate": not info["native_bfloat16"],
     }
-    dtypes = (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
-    steps, done, number = [], 0, len(dtypes) * _calibration_models.num_models()
+    return (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
+
+
+def _measure_once(progress):
+    steps, done, number = [], 0, len(precisions()) * _calibration_models.num_models()
     for model, has_choice in _calibration_models.models():
-        for dtype in dtypes:
-            steps += steps_of(model, dtype, _core.kernel_names() if has_choice else ())
+        for precision in precisions():
+            steps += steps_of(model, precision, _core.kernel_names() if has_choice else ())
             done += 1
             progress(done / number)
     return steps
