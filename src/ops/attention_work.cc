@@ -22,7 +22,8 @@ std::optional<DType> KernelDType(DType dtype) {
 }
 
 bool IsEmpty(const Attention& job) {
-  return job.num_batch * job.num_heads * job.num_queries * job.num_keys * job.size * job.value_size == 0;
+  const auto sizes = {job.num_batch, job.num_heads, job.num_queries, job.num_keys, job.size, job.value_size};
+  return std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size == 0; });
 }
 
 // What a kernel writes for a result of this dtype.

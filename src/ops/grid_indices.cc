@@ -1,4 +1,7 @@
 // _npi_indices: the indices of the elements of a grid.
+#include <algorithm>
+#include <vector>
+
 #include "ops/moves.h"
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -17,13 +20,21 @@ struct IndicesParam {
 Shape Grid(const IndicesParam& p) { return Shape(std::vector<std::int64_t>(p.dimensions.begin(), p.dimensions.end())); }
 
 void Reference(const Node& node, std::span<const NDArray>, std::span<NDArray> out) {
+  constexpr std::int64_t kStretch = 4096;
   const Shape grid = Grid(node.params<IndicesParam>());
-  std::vector<std::int64_t> values;
+  const auto bytes = static_cast<std::size_t>(BytesOf(out[0].dtype()));
+  auto* to = static_cast<char*>(out[0].data());
   for (int axis = 0; axis < grid.rank(); ++axis) {
     const std::int64_t step = grid.SizeOf(axis + 1, grid.rank());
-    for (std::int64_t i = 0; i < grid.size(); ++i) values.push_back(i / step % grid[axis]);
+    for (std::int64_t begin = 0; begin < grid.size(); begin += kStretch) {
+      std::vector<std::int64_t> values(static_cast<std::size_t>(std::min(kStretch, grid.size() - begin)));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = (begin + static_cast<std::int64_t>(i)) / step % grid[axis];
+      }
+      kernels::Cast(KernelType(DType::kInt64), values.data(), KernelType(out[0].dtype()), to, values.size());
+      to += values.size() * bytes;
+    }
   }
-  Store(values, out[0]);
 }
 
 ValueRange RangeOf(const RangeQuery& q, int) {

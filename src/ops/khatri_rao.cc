@@ -36,6 +36,13 @@ void InferShape(ShapeRelation& r) {
   r.Out(0, Shape{rows, columns});
 }
 
+float Multiply(float a, float b) { return a * b; }
+double Multiply(double a, double b) { return a * b; }
+// Wraps modulo 2^64.
+std::int64_t Multiply(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
 void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
   WithNumberType(out[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -47,7 +54,7 @@ void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out)
       next.reserve(columns == 0 ? 0 : product.size() / columns * factors.size());
       for (std::size_t row = 0; row < product.size(); row += columns) {
         for (std::size_t i = 0; i < factors.size(); ++i) {
-          next.push_back(static_cast<T>(product[row + i % columns] * factors[i]));
+          next.push_back(Multiply(product[row + i % columns], factors[i]));
         }
       }
       product = std::move(next);

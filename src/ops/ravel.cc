@@ -34,11 +34,14 @@ void RavelReference(const Node& node, std::span<const NDArray> in, std::span<NDA
   const IntTuple& shape = node.params<RavelParam>().shape;
   const std::vector<std::int64_t> indices = Numbers<std::int64_t>(in[0]);
   const std::size_t count = static_cast<std::size_t>(out[0].size());
-  std::vector<std::int64_t> positions(count, 0);
+  std::vector<std::uint64_t> sums(count, 0);  // indices may be any numbers: sums of these wrap
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    for (std::size_t i = 0; i < count; ++i) positions[i] = positions[i] * shape[axis] + indices[axis * count + i];
+    const auto size = static_cast<std::uint64_t>(shape[axis]);
+    for (std::size_t i = 0; i < count; ++i) {
+      sums[i] = sums[i] * size + static_cast<std::uint64_t>(indices[axis * count + i]);
+    }
   }
-  Store(positions, out[0]);
+  Store(std::vector<std::int64_t>(sums.begin(), sums.end()), out[0]);
 }
 
 void UnravelReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {

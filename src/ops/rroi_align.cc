@@ -37,7 +37,7 @@ struct RotatedBins {
 
   // Of a bin larger than the map no more samples than the map has positions can differ.
   RotatedBins(float extent, std::int64_t count, std::int64_t ratio, std::int64_t map) {
-    extent = std::max(extent, 1.f);
+    extent = extent > 1 ? extent : 1;  // of a NaN, too
     begin = -extent / 2;
     size = extent / static_cast<float>(count);
     const float given = ratio > 0 ? static_cast<float>(ratio) : std::ceil(size);

@@ -66,13 +66,15 @@ Shape SizesOf(const std::vector<Range>& ranges) {
 }
 
 Move MoveOf(const Shape& data, const std::vector<Range>& ranges) {
+  const Shape sizes = SizesOf(ranges);
+  if (data.size() == 0 || sizes.size() == 0) return MoveTo(sizes, std::vector<std::int64_t>(ranges.size(), 0), 0);
   std::vector<std::int64_t> from = RowMajorStrides(data);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
     first += ranges[i].begin * from[i];
     from[i] *= ranges[i].step;
   }
-  return MoveTo(SizesOf(ranges), from, first);
+  return MoveTo(sizes, from, first);
 }
 
 struct SliceParam {
