@@ -7,6 +7,7 @@
 
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "passes/precision/tensor_roots.h"
 
 namespace amp {
 namespace {
@@ -18,7 +19,7 @@ bool IsSingleCast(const Node& node) {
 class DecisionRewriter {
  public:
   DecisionRewriter(const Graph& graph, const Decision& decision)
-      : graph_(graph), decision_(decision), rewriter_(graph) {
+      : graph_(graph), decision_(decision), live_(graph), rewriter_(graph) {
     if (KeepsNames()) NameOutputs();
     ChooseExistingCasts();
   }
@@ -42,6 +43,7 @@ class DecisionRewriter {
   };
 
   std::vector<NodeEntry> Visit(NodeId id, std::vector<NodeEntry> inputs) {
+    if (!live_.nodes[id]) return rewriter_.KeepNode(id, std::move(inputs));  // and nothing reads it in the end
     const Node& node = graph_.node(id);
     const auto sources = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
@@ -104,7 +106,7 @@ class DecisionRewriter {
   void ChooseExistingCasts() {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
-      if (!IsSingleCast(node) || !node.control_deps().empty()) continue;
+      if (!IsSingleCast(node) || !node.control_deps().empty() || !live_.nodes[id]) continue;
       const EntryId entry = graph_.EntryOf(id, 0);
       const auto [place, is_new] =
           existing_.emplace(ExistingKey(graph_.InputsOf(id)[0], decision_.produced[entry]), id);
@@ -218,6 +220,7 @@ class DecisionRewriter {
 
   const Graph& graph_;
   const Decision& decision_;
+  const LiveParts live_;
   Rewriter rewriter_;
   std::map<std::pair<EntryId, DType>, std::string> output_names_;
   std::map<std::pair<EntryId, DType>, NodeId> existing_;

@@ -408,6 +408,15 @@ TEST(ApplyDecision, MulticastBecomesCastsOfSingleTensors) {
   EXPECT_FALSE(Contains(text, "multicast"));
 }
 
+// No dead cast comes back to life: policy optimal counts none.
+TEST(ApplyDecision, CastsThatOnlyAMulticastReadAreGone) {
+  const Symbol wide = RuleOp("_rule_exp", "wide", {Var("x")});
+  const Symbol rounded = Op("Cast", "rounded", {wide}, {{"dtype", "bfloat16"}});
+  const std::string text = PrintConverted(Gemm("last", Op("amp_multicast", "mc", {wide, rounded}).At(0)));
+  EXPECT_FALSE(Contains(text, "rounded")) << text;
+  EXPECT_TRUE(Contains(text, "wide_0_amp_cast_bfloat16 = amp_cast")) << text;
+}
+
 TEST(ApplyDecision, AMulticastThatIsAHeadKeepsItsNames) {
   const Symbol both = Op("amp_multicast", "mc", {Gemm("fc", Var("x")), Var("y")});
   const Symbol heads = Symbol::Group({both, both.At(1)});
