@@ -9,6 +9,7 @@ second run is better then.
 """
 
 import argparse
+import itertools
 import json
 import statistics
 from pathlib import Path
@@ -19,9 +20,9 @@ from amp import _calibration, _calibration_models, _core, _machine_file
 def measure(branches, rounds):
     """The steps of all models of some branches, in float32 and bfloat16, the least time of all rounds."""
     models = [model for models in branches for model in _calibration_models.models_of(models)]
+    runs = list(itertools.product(models, _calibration.precisions()))
     least = []
     for _ in range(rounds):
-        runs = [(model, precision) for model in models for precision in _calibration.precisions()]
         steps = [step for run in runs for step in _calibration.steps_of(*run, _core.kernel_names())]
         least = _calibration.with_least_times(least, steps)
     return least

@@ -95,9 +95,10 @@ def precisions():
 
 
 def _measure_once(progress):
-    steps, done, number = [], 0, len(precisions()) * _calibration_models.num_models()
+    in_each = precisions()
+    steps, done, number = [], 0, len(in_each) * _calibration_models.num_models()
     for model, has_choice in _calibration_models.models():
-        for precision in precisions():
+        for precision in in_each:
             steps += steps_of(model, precision, _core.kernel_names() if has_choice else ())
             done += 1
             progress(done / number)

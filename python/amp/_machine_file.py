@@ -46,7 +46,7 @@ def samples(steps, machine):
         ratio = math.log2(_without_functions(step, steps) / _base_seconds(step, machine))
         point = tuple(round(number, 2) for number in step["point"])
         groups.setdefault(_group(step), {}).setdefault(point, []).append(round(ratio, 2))
-    return {group: _samples(points) for group, points in sorted(groups.items())}
+    return {group: _each_point_once(points) for group, points in sorted(groups.items())}
 
 
 def _group(step):
@@ -57,7 +57,7 @@ def _group(step):
     return " ".join([law, dtypes.split("-")[0], *layout])
 
 
-def _samples(points):
+def _each_point_once(points):
     """Each point once, and at most so many, over the whole range of sizes. Networks have layers of one size."""
     ordered = sorted([*point, _median(ratios)] for point, ratios in points.items())
     if len(ordered) <= _MAX_SAMPLES:

@@ -66,8 +66,6 @@ Shape SizesOf(const std::vector<Range>& ranges) {
 }
 
 Move MoveOf(const Shape& data, const std::vector<Range>& ranges) {
-  const Shape sizes = SizesOf(ranges);
-  if (data.size() == 0 || sizes.size() == 0) return MoveTo(sizes, std::vector<std::int64_t>(ranges.size(), 0), 0);
   std::vector<std::int64_t> from = RowMajorStrides(data);
   std::uint64_t first = 0;  // and products wrap: steps may be any numbers, and the axis has one element then
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -75,7 +73,7 @@ Move MoveOf(const Shape& data, const std::vector<Range>& ranges) {
     first += static_cast<std::uint64_t>(ranges[i].begin) * stride;
     from[i] = static_cast<std::int64_t>(stride * static_cast<std::uint64_t>(ranges[i].step));
   }
-  return MoveTo(sizes, from, static_cast<std::int64_t>(first));
+  return MoveTo(SizesOf(ranges), from, static_cast<std::int64_t>(first));
 }
 
 struct SliceParam {

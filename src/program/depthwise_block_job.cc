@@ -118,16 +118,6 @@ kernels::DepthwiseBlock DepthwiseBlockJob(const DepthwiseBlockSpec& spec, const 
   return job;
 }
 
-namespace {
-
-// A vector holds 16 numbers, however many there are.
-double InVectors(std::int64_t channels) {
-  constexpr std::int64_t kVector = 16;
-  return static_cast<double>((channels + kVector - 1) / kVector * kVector);
-}
-
-}  // namespace
-
 // Products reach 0.94 of the arithmetic peak. A tap reads an operand from a cache; where strides are 2, from a farther
 // one. Rows at the edges of strips are expanded twice. The factors were measured on a Xeon (Emerald Rapids).
 double DepthwiseBlockSpec::Flops(const StepTypes& types) const {

@@ -159,16 +159,20 @@ bool IsForStrassen(const kernels::Pointwise& job) {
          std::min(job.in_channels, job.out_channels) >= kLeastChannels;
 }
 
+double InVectors(std::int64_t channels) {
+  constexpr std::int64_t kVector = 16;
+  return static_cast<double>((channels + kVector - 1) / kVector * kVector);
+}
+
 namespace {
 
 // Those of its products, with what rounds sizes up.
 double MultiplicationsOf(const kernels::Pointwise& job) {
-  constexpr std::int64_t kVector = 16;
   if (job.strassen) {
     const kernels::Pointwise half = kernels::StrassenHalf(job);
     return 1.0 * kernels::kStrassenProducts * half.rows() * half.in_channels * half.out_channels;
   }
-  return 1.0 * job.rows() * job.in_channels * ((job.out_channels + kVector - 1) / kVector * kVector);
+  return 1.0 * job.rows() * job.in_channels * InVectors(job.out_channels);
 }
 
 }  // namespace
@@ -180,11 +184,10 @@ double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
   constexpr double kOfPeak = 0.96, kFinishFlops = 14;
   const double pack_flops = (scales || job.multiplies_int16() ? 24 : 16) * (job.strassen ? 2 : 1);
   const double finish_flops = job.strassen ? 3 * kFinishFlops : kFinishFlops;
-  constexpr std::int64_t kVector = 16;
   const double factor = job.multiplies_bf16() ? 2 : 1;  // in the time of which there are twice as many
   const double product_flops = job.multiplies_int16() ? 1 : 2;
   const auto rows = static_cast<double>(job.rows()), in = static_cast<double>(job.in_channels);
-  const auto out = static_cast<double>((job.out_channels + kVector - 1) / kVector * kVector);
+  const double out = InVectors(job.out_channels);
   return product_flops * MultiplicationsOf(job) / kOfPeak + rows * factor * (pack_flops * in + finish_flops * out);
 }
 
@@ -193,10 +196,9 @@ double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
 // has to gain where it was not measured.
 double ImageConvolutionFlops(const kernels::ImageConvolution& job) {
   constexpr double kOfPeak = 0.85, kFinishFlops = 20, kPooledFlops = 8;
-  constexpr std::int64_t kVector = 16;
   const double factor = job.product.multiplies_bf16() ? 2 : 1;  // in the time of which there are twice as many
   const auto windows = static_cast<double>(job.product.rows()), taps = static_cast<double>(job.product.in_channels);
-  const auto out = static_cast<double>((job.product.out_channels + kVector - 1) / kVector * kVector);
+  const double out = InVectors(job.product.out_channels);
   const auto pooled = static_cast<double>(job.product.batch * job.pool.height * job.pool.width *
                                           job.pool.kernel_height * job.pool.kernel_width);
   return windows * out * (2 * taps / kOfPeak + factor * kFinishFlops) + pooled * out * factor * kPooledFlops;

@@ -34,6 +34,9 @@ kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types
 // Of weights (O, C, height, width).
 kernels::PointwiseWindow WindowOfWeights(const Shape& weights);
 
+// A vector holds 16 numbers, however many channels fill it.
+double InVectors(std::int64_t channels);
+
 // So many multiplications and additions take as long, all that the kernel does included. `scales`: its source, before.
 double PointwiseFlops(const kernels::Pointwise& job, bool scales);
 double ImageConvolutionFlops(const kernels::ImageConvolution& job);

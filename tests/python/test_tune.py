@@ -156,7 +156,7 @@ def test_calibration_measures_layers_of_networks():
 
 
 def test_a_machine_file_has_each_point_once():
-    samples = _machine_file._samples({(2.0, 1.0): [0.5, 0.1, 0.2], (1.0, 3.0): [0.7]})
+    samples = _machine_file._each_point_once({(2.0, 1.0): [0.5, 0.1, 0.2], (1.0, 3.0): [0.7]})
     assert samples == [[1.0, 3.0, 0.7], [2.0, 1.0, 0.2]]
 
 

@@ -37,7 +37,7 @@ def mobilenet_v2(width, classes):
         for i in range(count):
             blocks.append(_Bottleneck(inputs, expansion * inputs, channels, first_stride if i == 0 else 1))
             inputs = channels
-    blocks += _conv(1280, 1, 1, Relu6)
+    blocks += _conv(int(1280 * max(width, 1)), 1, 1, Relu6)
     output = Chain(Conv(classes, 1, name="pred"), Flatten(), prefix="output_")
     return Network("mobilenetv2", Chain(*blocks, global_avg_pool(), prefix="features_"), output)
 

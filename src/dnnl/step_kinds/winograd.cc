@@ -37,8 +37,9 @@ std::optional<WinogradImage> ImageAsItLies(const Desc& desc, const Winograd& job
   image.is_bf16 = desc.get_data_type() == dnnl::memory::data_type::bf16;
   image.batch = strides[0];
   if (ndims == 5) image.slice = strides[2];
-  image.row = strides[ndims - (ndims == 3 ? 1 : 2)];
-  image.pixel = strides[ndims - 1] * (ndims == 3 ? job.in_height : 1);  // rows of lines are what gaps leave
+  image.pixel = strides[ndims - 1];
+  image.row = strides[ndims - 2];
+  if (ndims == 3) image.row = std::exchange(image.pixel, image.pixel * job.in_height);  // rows are what gaps leave
   const std::int64_t block = ChannelBlockOf(desc);
   if (block == kBlock && channels % block == 0 && kernels::WinogradKnowsBlocks(job.kind)) {
     image.block = strides[1];

@@ -32,7 +32,7 @@ def _resnet(layers, version):
 
 def _vgg(layers, norm):
     norms = {"batch_norm": True} if norm else {}
-    return functools.partial(VGG, vgg.CONVOLUTIONS[int(layers)], vgg._CHANNELS, **norms)
+    return functools.partial(VGG, vgg.CONVOLUTIONS[int(layers)], vgg.CHANNELS, **norms)
 
 
 _CLASSES = {

@@ -1,10 +1,7 @@
 """Networks as classes that programs build and extend: VGG, AlexNet, MobileNet and others."""
 
-import dataclasses
-
 from ....base import ArgumentError
 from ....model_zoo.alexnet import alexnet
-from ....model_zoo.blocks import Chain
 from ....model_zoo.inception import inception_v3
 from ....model_zoo.mobilenet import mobilenet, mobilenet_v2
 from ....model_zoo.squeezenet import VERSIONS, squeezenet
@@ -112,7 +109,8 @@ def _dense_layer(growth, bn_size, dropout):
 class _Described(Classifier):
     """A network that `amp.model_zoo` describes."""
 
-    def _build(self, network):
+    def __init__(self, network, **kwargs):
+        super().__init__(**kwargs)
         is_named = self._naming.is_named
         with self.name_scope():
             self.features = layers_of(network.features, is_named)
@@ -129,8 +127,7 @@ class AlexNet(_Described):
     """
 
     def __init__(self, classes=1000, **kwargs):
-        super().__init__(**kwargs)
-        self._build(alexnet(classes))
+        super().__init__(alexnet(classes), **kwargs)
 
 
 class SqueezeNet(_Described):
@@ -143,10 +140,9 @@ class SqueezeNet(_Described):
     """
 
     def __init__(self, version, classes=1000, **kwargs):
-        super().__init__(**kwargs)
         if version not in VERSIONS:
             raise ArgumentError(f"SqueezeNet: version is one of {', '.join(map(repr, VERSIONS))}, got {version!r}")
-        self._build(squeezenet(version, classes))
+        super().__init__(squeezenet(version, classes), **kwargs)
 
 
 class MobileNet(_Described):
@@ -159,8 +155,7 @@ class MobileNet(_Described):
     """
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
-        super().__init__(**kwargs)
-        self._build(mobilenet(multiplier, classes))
+        super().__init__(mobilenet(multiplier, classes), **kwargs)
 
 
 class MobileNetV2(_Described):
@@ -174,12 +169,7 @@ class MobileNetV2(_Described):
     """
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
-        super().__init__(**kwargs)
-        network = mobilenet_v2(multiplier, classes)
-        *front, last, norm, activation, pool = network.features.blocks
-        last = dataclasses.replace(last, channels=int(last.channels * max(multiplier, 1)))
-        features = Chain(*front, last, norm, activation, pool, prefix="features_")
-        self._build(network._replace(features=features))
+        super().__init__(mobilenet_v2(multiplier, classes), **kwargs)
 
 
 class Inception3(_Described):
@@ -192,5 +182,4 @@ class Inception3(_Described):
     """
 
     def __init__(self, classes=1000, **kwargs):
-        super().__init__(**kwargs)
-        self._build(inception_v3(classes))
+        super().__init__(inception_v3(classes), **kwargs)
