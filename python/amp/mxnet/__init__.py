@@ -55,6 +55,7 @@ from . import (
     util,
     visualization,
 )
+from ._import_hook import install
 from .context import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .util import (
     is_np_array,
@@ -119,6 +120,7 @@ __all__ = [
     "img",
     "init",
     "initializer",
+    "install",
     "io",
     "is_np_array",
     "is_np_default_dtype",
