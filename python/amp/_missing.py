@@ -1,7 +1,10 @@
 """Names of MXNet that this package does not support, and why."""
 
+import re
+
 from .base import MissingNameError, UnsupportedError, did_you_mean
 
+_SPARSE = "sparse arrays are not supported"
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
 
 # Dotted name below `amp` -> reason.
@@ -16,6 +19,30 @@ _REASONS = {
     "sym.contrib.quantize_v2": _INT8,
     "sym.contrib.requantize": _INT8,
 }
+
+# Names of operators below `amp`, as regular expressions, and reasons.
+_FAMILIES = {
+    r"(nd|sym|mxnet\.npx?)\.(\w+\.)*(contrib_)?((de|re)?quantize|quantized_|calibrate_|intgemm_)": _INT8,
+    r"(nd|sym)\.(\w+\.)*(dgl_\w+|edge_id|getnnz|retain|cast_storage|_square_sum|SparseEmbedding)$": _SPARSE,
+    r"(nd|sym)\.(\w+\.)*(i?fft|count_sketch)$": "MXNet has this operator for GPUs alone",
+    r"(nd|sym|mxnet\.npx)\.(\w+\.)*(DeformablePSROIPooling|IdentityAttachKLSparseReg|hawkesll|dynamic_reshape|"
+    r"sldwin_atten_\w+|_?backward_\w+)$": "the operator is not supported",
+    r"sym\.(\w+\.)*(\w+_update(_phase[12])?|multi_lars|multi_sum_sq|reset_arrays|preloaded_\w+)$": (
+        "updates change arrays in place; use mx.nd"
+    ),
+    r"sym\.(npx\.)?image\.": "pictures are prepared as arrays; use mx.nd.image or mx.npx.image",
+    r"sym\.np\.(linalg\.|_internal\.)?(bincount|cross|delete|det|diag_indices_from|ediff1d|eig|eigh|eigvals|eigvalsh|"
+    r"flatnonzero|gcd|histogram|insert|interp|kron|lcm|lstsq|matrix_rank|may_share_memory|pinv|polyval|qr|resize|"
+    r"rollaxis|shares_memory|slogdet|solve|svd|tensorinv|tensorsolve|tri|tril_indices|unique|unravel_index)$": (
+        "NumPy computes it, for arrays of mx.np; graphs have no such operator"
+    ),
+}
+
+
+def _reason(dotted_name):
+    if dotted_name in _REASONS or dotted_name.rpartition(".")[2].startswith("__"):
+        return _REASONS.get(dotted_name)
+    return next((reason for pattern, reason in _FAMILIES.items() if re.match(pattern, dotted_name)), None)
 
 
 def refusing(name, reason):
@@ -32,7 +59,7 @@ def refusing(name, reason):
 
 def missing(module, name, candidates=(), reason=None):
     """The error for a module's `__getattr__` to raise: MissingNameError with the reason, else AttributeError."""
-    reason = reason or _REASONS.get(f"{module}.{name}".partition(".")[2])
+    reason = reason or _reason(f"{module}.{name}".partition(".")[2])
     if reason:
         return MissingNameError(f"{module}.{name} is left out: {reason}")
     hint = "" if name.startswith("__") else did_you_mean(name, [c for c in candidates if not c.startswith("__")])

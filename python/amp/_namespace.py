@@ -19,6 +19,8 @@ class Namespace(types.ModuleType):
         sys.modules[module] = self
 
     def __getattr__(self, name):
+        if name == "__all__":
+            return sorted(set(self._known()))
         if not name.startswith("__"):
             for prefix in self._prefixes:
                 function = self._find(prefix + name)

@@ -5,16 +5,15 @@ those of `amp`: `mx.sym` is `amp.sym`; importing this package gives them MXNet's
 A name of MXNet that is left out raises an AttributeError with the reason.
 """
 
-import functools
-import sys
-
 from .. import attribute, name, nd, sym
 from ..attribute import AttrScope
 from ..base import MXNetError
 from ..nd import NDArray
 from ..sym import Symbol
 from . import (
+    _borrowed,
     _current_scopes,
+    _layout,
     _missing,
     _slice_assignment,
     _sparse_names,
@@ -168,41 +167,8 @@ __all__ = [
 ]
 
 
-def _make_importable(alias):
-    """`import amp.mxnet.<alias>` finds the module that the dotted name stands for, and those below it."""
-    own = functools.reduce(getattr, alias.split("."), sys.modules[__name__]).__name__
-    for known in [known for known in sys.modules if known == own or known.startswith(f"{own}.")]:
-        sys.modules[f"{__name__}.{alias}{known[len(own) :]}"] = sys.modules[known]
-
-
-# Modules that MXNet has inside of packages: what they define is in the package itself.
-_INNER_MODULES = {
-    "io": "io utils",
-    "kvstore": "base kvstore",
-    "module": "base_module bucketing_module module python_module sequential_module",
-    "nd": "ndarray utils",
-    "ndarray": "ndarray utils",
-    "optimizer": "optimizer",
-    "rnn": "rnn rnn_cell",
-}
-
-
-def _make_inner_modules():
-    """`from amp.mxnet.module.base_module import BaseModule`, as programs write it."""
-    for package_name, names in _INNER_MODULES.items():
-        package = globals()[package_name]
-        for inner in names.split():
-            if not hasattr(package, inner):
-                setattr(package, inner, package)
-            sys.modules.setdefault(f"{__name__}.{package_name}.{inner}", package)
-
-
 _missing.install_modules()
-_make_inner_modules()
-for _alias in (
-    "attribute device executor img initializer kv mod mon name nd ndarray numpy numpy_extension rnd sym symbol viz "
-    "nd.random ndarray.random contrib.ndarray contrib.symbol amp.lists contrib.amp.amp contrib.amp.lists"
-).split():
-    _make_importable(_alias)
+_layout.install()
+_borrowed.install(_missing.missing)
 
 __getattr__ = _missing.getter(__name__)

@@ -11,42 +11,97 @@ _SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
 _DETECTION = "detection's augmenters are not supported; change pictures and boxes in a function of your own"
 
+_C_INTERFACE = "the C interface is not supported"
+_DISPATCH = "NumPy's functions take arrays of mx.np as they are; there are no tables of them"
+_DOCS = "docstrings are those of the functions themselves"
+_NOTEBOOK = "curves in notebooks are not supported; use mx.contrib.tensorboard"
+_SERVERS = "servers of parameters are not supported; see docs/distributed.md"
+_SVRG = "SVRG is not supported"
+_TORCH = "functions of Lua Torch are not supported"
+
 _PACKAGE = __name__.rpartition(".")[0]
 
 # Dotted name below `amp.mxnet` -> reason.
 _REASONS = {
+    "api": _C_INTERFACE,
+    "container": _C_INTERFACE,
+    "contrib.svrg_optimization": _SVRG,
+    "contrib.svrg_optimization.svrg_module": _SVRG,
+    "contrib.svrg_optimization.svrg_optimizer": _SVRG,
+    "contrib.tensorrt": "TensorRT is not supported",
+    "cuda": "CUDA is not supported",
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.contrib.data.text": _NETWORK,
+    "gluon.contrib.data.vision": _DETECTION,
+    "gluon.contrib.data.vision.dataloader": _DETECTION,
+    "gluon.contrib.data.vision.transforms": _DETECTION,
+    "gluon.contrib.data.vision.transforms.bbox": _DETECTION,
     "gluon.probability": "distributions are not supported",
-    "kvstore_server": "several machines are not supported",
+    "kvstore.byteps": _SERVERS,
+    "kvstore.horovod": _SERVERS,
+    "kvstore.kvstore_server": _SERVERS,
+    "kvstore_server": _SERVERS,
+    "libinfo": "there is no library of MXNet; amp.cpu_info tells about this one",
+    "io.ImageRecordInt8Iter": "pictures of signed bytes are not supported; use ImageRecordUInt8Iter",
     "library": "libraries of operators are not supported; operators come from the registry",
+    "ndarray_doc": _DOCS,
+    "symbol_doc": _DOCS,
+    "module.DataParallelExecutorGroup": "several devices are not supported; use mx.mod.Module",
+    "model.DataParallelExecutorManager": "several devices are not supported; use mx.mod.Module",
+    "misc": "use mx.lr_scheduler",
+    "notebook": _NOTEBOOK,
+    "notebook.callback": _NOTEBOOK,
+    "numpy_dispatch_protocol": _DISPATCH,
+    "numpy_op_fallback": _DISPATCH,
+    "numpy_op_signature": _DISPATCH,
     "onnx": "ONNX files are not supported",
     "profiler": "use amp.Executor.profile",
     "rtc": "CUDA is not supported",
+    "th": _TORCH,
+    "torch": _TORCH,
     "base._LIB": "the C interface is not supported; names of operators: mx.operator.get_all_registered_operators()",
     "contrib.onnx": "ONNX files are not supported",
     "contrib.quant": _INT8,
     "contrib.quantization": _INT8,
-    "image.CreateDetAugmenter": _DETECTION,
-    "image.ImageDetIter": _DETECTION,
+    **dict.fromkeys(
+        (
+            "image.CreateDetAugmenter",
+            "image.CreateMultiRandCropAugmenter",
+            "image.DetAugmenter",
+            "image.DetBorrowAug",
+            "image.DetHorizontalFlipAug",
+            "image.DetRandomCropAug",
+            "image.DetRandomPadAug",
+            "image.DetRandomSelectAug",
+            "image.ImageDetIter",
+        ),
+        _DETECTION,
+    ),
     "io.ImageDetRecordIter": _DETECTION,
     "test_utils.compare_optimizer": "sparse arrays are not supported, and dense updates have one implementation",
     "test_utils.create_sparse_array": _SPARSE,
     "test_utils.create_sparse_array_zd": _SPARSE,
+    "test_utils.get_bz2_data": _NETWORK,
     "test_utils.get_cifar10": _NETWORK,
     "test_utils.get_mnist": _NETWORK,
     "test_utils.get_mnist_iterator": _NETWORK,
     "test_utils.get_mnist_pkl": _NETWORK,
     "test_utils.get_mnist_ubyte": _NETWORK,
+    "test_utils.get_zip_data": _NETWORK,
     "test_utils.rand_sparse_ndarray": _SPARSE,
 }
 
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
-_REFUSED_MODULES = (
-    "contrib.onnx contrib.quant contrib.quantization executor_manager "
-    "gluon.contrib.data.text gluon.probability kvstore_server library onnx profiler rtc"
-).split()
+_REFUSED_MODULES = """
+api container contrib.onnx contrib.quant contrib.quantization contrib.svrg_optimization
+contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer contrib.tensorrt cuda executor_manager
+gluon.contrib.data.text gluon.contrib.data.vision gluon.contrib.data.vision.dataloader
+gluon.contrib.data.vision.transforms gluon.contrib.data.vision.transforms.bbox gluon.probability kvstore.byteps
+kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc ndarray_doc notebook notebook.callback
+numpy_dispatch_protocol numpy_op_fallback numpy_op_signature onnx profiler rtc
+symbol_doc th torch
+""".split()
 
 
 class RefusedModule(types.ModuleType):

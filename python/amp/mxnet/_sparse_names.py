@@ -29,11 +29,23 @@ def zeros(stype, shape, ctx=None, dtype=None, **kwargs):
     return nd.zeros(shape, dtype=dtype or "float32")
 
 
+def cast_storage(arr, stype):
+    """The array itself for the storage 'default'. Raises UnsupportedError for others."""
+    if stype != "default":
+        raise UnsupportedError(f"cast_storage: {_REASON}, got stype {stype!r}")
+    return arr
+
+
+# On dense arrays they are those of `mx.nd`.
+_UPDATES = ("adam_update", "ftrl_update", "sgd_mom_update", "sgd_update")
+
+
 def install():
     """Puts them there."""
-    for each in (BaseSparseNDArray, CSRNDArray, RowSparseNDArray, zeros):
+    nd.cast_storage = cast_storage
+    for each in (BaseSparseNDArray, CSRNDArray, RowSparseNDArray, cast_storage, zeros):
         setattr(nd.sparse, each.__name__, each)
-    for name in ("add", "divide", "multiply", "subtract"):
+    for name in ("add", "divide", "multiply", "subtract", *_UPDATES):
         setattr(nd.sparse, name, getattr(nd, name))
-    for name in ("array", "csr_matrix", "empty", "row_sparse_array"):
+    for name in ("adagrad_update", "array", "csr_matrix", "empty", "retain", "row_sparse_array"):
         setattr(nd.sparse, name, refusing(f"nd.sparse.{name}", _REASON))

@@ -7,6 +7,7 @@ from .._arrays import readable
 from ..base import ArgumentError
 from ._io_base import DataBatch, DataDesc, DataIter
 from ._io_files import CSVIter, LibSVMIter, MNISTIter
+from ._io_files import RowsOfFile as MXDataIter  # noqa: F401 - MXNet's name for what reads files
 from ._io_pictures import ImageRecordIter, ImageRecordUInt8Iter
 from ._io_prefetch import PrefetchingIter
 from ._missing import getter
@@ -24,6 +25,9 @@ __all__ = [
     "PrefetchingIter",
     "ResizeIter",
 ]
+
+
+ImageRecordIter_v1, ImageRecordUInt8Iter_v1 = ImageRecordIter, ImageRecordUInt8Iter  # MXNet's old names
 
 
 class ResizeIter(DataIter):

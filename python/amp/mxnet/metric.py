@@ -19,6 +19,7 @@ __all__ = [
     "PCC",
     "RMSE",
     "Accuracy",
+    "Caffe",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",
@@ -29,6 +30,7 @@ __all__ = [
     "PearsonCorrelation",
     "Perplexity",
     "TopKAccuracy",
+    "Torch",
     "alias",
     "check_label_shapes",
     "create",
@@ -489,6 +491,28 @@ class Loss(EvalMetric):
         for pred in [preds] if hasattr(preds, "shape") else preds:
             pred = host(pred)
             self._add(float(pred.sum()), pred.size)
+
+
+class Torch(Loss):
+    """`Loss` under another name, which MXNet had for criterions of Torch.
+
+    >>> mx.metric.Torch().name
+    'torch'
+    """
+
+    def __init__(self, name="torch", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
+
+
+class Caffe(Torch):
+    """`Loss` under another name, which MXNet had for criterions of Caffe.
+
+    >>> mx.metric.Caffe().name
+    'caffe'
+    """
+
+    def __init__(self, name="caffe", output_names=None, label_names=None):
+        super().__init__(name, output_names, label_names)
 
 
 @register

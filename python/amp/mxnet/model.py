@@ -4,6 +4,12 @@ from .. import nd
 from ..base import GraphError
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ._feed_forward import FeedForward
+from ._kvstore_updates import (  # noqa: F401 - training loops of programs use them
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
 from ._missing import getter
 from .callback import BatchEndParam
 

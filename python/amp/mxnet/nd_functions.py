@@ -175,6 +175,7 @@ def install():
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):
         setattr(nd, function.__name__, function)
     nd.NDArray.split_v2 = split_v2
+    nd.py_slice, nd._STORAGE_TYPE_STR_TO_ID = slice, {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
     nd.Custom, nd.CachedOp = custom, CachedOp
     sym.Custom = sym._internal.Custom = custom_symbol
     register_with_graphs()

@@ -33,6 +33,7 @@ __all__ = [
     "use_np_array",
     "use_np_default_dtype",
     "use_np_shape",
+    "wrap_ctx_to_device_func",
 ]
 
 _SWITCHES = ("shape", "array", "default_dtype")
@@ -84,6 +85,22 @@ def _members(cls):
         if not name.startswith("__") or name == "__call__"
     }
     return {**inherited, **vars(cls)}
+
+
+def wrap_ctx_to_device_func(func):
+    """A decorator: the keyword argument `ctx` is handed on as `device`.
+
+    >>> mx.util.wrap_ctx_to_device_func(lambda device: device)(ctx=mx.cpu())
+    cpu(0)
+    """
+
+    @functools.wraps(func)
+    def call(*args, **kwargs):
+        if kwargs.get("ctx") is not None:
+            kwargs["device"] = kwargs["ctx"]
+        return func(*args, **{name: value for name, value in kwargs.items() if name != "ctx"})
+
+    return call
 
 
 def is_np_shape():

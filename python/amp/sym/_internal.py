@@ -1,12 +1,13 @@
 """Operators whose names begin with an underscore; any other operator is found here as well."""
 
+from .._missing import missing
 from . import operators as _operators
 
 
 def __getattr__(name):
     function = _operators.find_function(name)
     if function is None:
-        raise AttributeError(f"module 'amp.sym._internal' has no attribute {name!r}{_operators.near_matches(name)}")
+        raise missing(__name__, name, _operators.function_names())
     globals()[name] = function
     return function
 

@@ -7,7 +7,7 @@ an AssertionError (which is an amp.ArgumentError, too).
 
 import sys
 
-from ... import conversion, lists
+from ... import _autocast, conversion, lists
 from ..._options import declared_dtype, items_of
 from ..._signatures import MXNETS, with_options
 from ...base import UnsupportedError
@@ -127,4 +127,10 @@ def convert_bucketing_module(bucketing_mod, target_dtype="float16", **options):
     raise UnsupportedError("convert_bucketing_module: modules are not supported; use convert_model for each bucket")
 
 
-__getattr__ = getter(__name__)
+def __getattr__(name):
+    if name == "_amp_initialized":
+        return _autocast.rules is not None
+    return _borrowed_or_missing(name)
+
+
+_borrowed_or_missing = getter(__name__)

@@ -4,10 +4,10 @@
 `SymbolBlock` runs a symbol with its parameters.
 """
 
-import sys
-
+from ..._core import NDArray
+from ...sym import Symbol
 from .._missing import getter
-from . import contrib, data, loss, metric, model_zoo, nn, rnn, utils
+from . import _formats, contrib, data, loss, metric, model_zoo, nn, rnn, utils  # noqa: F401
 from .block import Block, HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
 from .symbol_block import SymbolBlock
@@ -32,18 +32,6 @@ __all__ = [
     "utils",
 ]
 
-# Modules that MXNet has inside of these: what they define is in the packages themselves.
-_INNER_MODULES = {
-    contrib.cnn: "conv_layers",
-    contrib.data: "sampler",
-    contrib.nn: "basic_layers",
-    model_zoo.vision: "densenet inception mobilenet resnet squeezenet vgg",
-    nn: "basic_layers conv_layers",
-    rnn: "rnn_cell rnn_layer",
-}
-for _package, _names in _INNER_MODULES.items():
-    for _name in _names.split():
-        setattr(_package, _name, _package)
-        sys.modules[f"{_package.__name__}.{_name}"] = _package
+tensor_types = (Symbol, NDArray)  # MXNet's
 
 __getattr__ = getter(__name__)

@@ -8,10 +8,20 @@ import numpy as np
 from ... import _recording, nd
 from ..._core import NDArray
 from ...base import ArgumentError
-from .._missing import refusing
 from ..util import is_np_shape
+from .downloads import _get_repo_file_url, _get_repo_url, check_sha1, download, replace_file  # noqa: F401
 
-__all__ = ["clip_global_norm", "download", "shape_is_known", "split_and_load", "split_data", "split_rnn_params"]
+__all__ = [
+    "HookHandle",
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+    "split_rnn_params",
+]
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):
@@ -120,4 +130,48 @@ def shape_is_known(shape):
     return bool(shape) and all(size > 0 for size in shape)
 
 
-download = refusing("mx.gluon.utils.download", "nothing is downloaded; pass files of your own")
+class HookHandle:
+    """A hook in a dict of hooks: `attach` puts it there, `detach` or the end of a `with` block takes it away.
+
+    >>> hooks = {}
+    >>> handle = mx.gluon.utils.HookHandle()
+    >>> handle.attach(hooks, print)
+    >>> handle.detach()
+    >>> hooks
+    {}
+    """
+
+    def __init__(self):
+        self._hooks = self._id = None
+
+    def attach(self, hooks_dict, hook):
+        """Adds the hook. Raises ArgumentError for a second one."""
+        if self._hooks is not None:
+            raise ArgumentError("HookHandle: the handle is attached already")
+        self._hooks, self._id = hooks_dict, id(hook)
+        hooks_dict[self._id] = hook
+
+    def detach(self):
+        """Takes the hook away, where it is still there."""
+        if self._hooks is not None:
+            self._hooks.pop(self._id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.detach()
+
+
+def _indent(text, num_spaces):
+    """A text whose lines, but for the first, begin with spaces."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * num_spaces + line for line in rest)])
+
+
+def _brief_print_list(lst, limit=7):
+    """Names in quotes; of a long list some from its begin and some from its end."""
+    names = [f"'{name}'" for name in lst]
+    if len(names) <= limit:
+        return ", ".join(names)
+    return ", ".join([*names[: limit // 2], "...", *names[-limit // 2 :]])

@@ -100,6 +100,14 @@ def imresize(src, w, h, interp=1, out=None):
     return _given(_like(src, _resize.resize(pixels, int(h), int(w), method)), out)
 
 
+def _get_interp_method(interp, sizes=()):
+    """The method that `interp` means, 0 to 4; `sizes` are old height, old width, new height and new width."""
+    if interp not in (0, 1, 2, 3, 4, 9, 10):
+        raise ArgumentError(f"interp: expected 0 to 4, 9 or 10, got {interp}")
+    old, new = (sizes[:2], sizes[2:]) if len(sizes) else ((1, 1), (2, 2))
+    return _resize.chosen(interp, old, new, random.generator().integers)
+
+
 def copyMakeBorder(src, top, bot, left, right, type=0, value=0.0, values=(), out=None):  # noqa: N802 - MXNet's name
     """A picture with a border. `type`: 0 of `value` (or `values`, one for each channel), 1 of the outermost pixels,
     2 mirrored with them, 3 from the other side, 4 mirrored without them.

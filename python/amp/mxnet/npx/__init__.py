@@ -9,13 +9,13 @@ import functools
 from ... import _core
 from ..._core import NDArray
 from ..._namespace import Namespace as _Namespace
-from ...base import did_you_mean as _did_you_mean
 from ...nd import from_dlpack as _from_dlpack
 from ...nd import load as _load
 from ...nd import to_dlpack_for_read, to_dlpack_for_write
 from ...nd.operators import run as _run
 from ...sym.operators import Operator as _Operator
 from ...sym.operators import function_names as _function_names
+from .._missing import missing as _missing
 from ..context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from ..control_flow import foreach, while_loop
 from ..np.array_class import ndarray
@@ -117,8 +117,7 @@ _internal = _Namespace(f"{__name__}._internal", ("_npx_", "_npi_", "_"), _find, 
 def __getattr__(name):
     value = _find(name)
     if value is None:
-        hint = _did_you_mean(name, [known.replace("_npx_", "") for known in _function_names()])
-        raise AttributeError(f"module '{__name__}' has no attribute {name!r}{hint}")
+        raise _missing(__name__, name, [known.replace("_npx_", "") for known in _function_names()])
     globals()[name] = value
     return value
 

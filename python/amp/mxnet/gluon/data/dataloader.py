@@ -9,6 +9,14 @@ from ....base import ArgumentError
 from ... import random
 from ..._missing import getter
 from . import batchify
+from ._pool_batches import (  # noqa: F401 - toolkits build loaders of their own from them
+    ForkingPickler,
+    _as_in_context,
+    _MultiWorkerIter,
+    _thread_worker_fn,
+    _worker_fn,
+    _worker_initializer,
+)
 from ._workers import ProcessPool, ThreadPool
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 

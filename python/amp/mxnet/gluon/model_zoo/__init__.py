@@ -1,6 +1,6 @@
 """Networks as blocks."""
 
-from . import vision
+from . import model_store, vision
 from .vision import get_model
 
-__all__ = ["get_model", "vision"]
+__all__ = ["get_model", "model_store", "vision"]

@@ -10,6 +10,11 @@ def _conv(channels, kernel, stride=1, in_channels=0, use_bias=False):
     return Conv2D(channels, kernel, stride, kernel // 2, use_bias=use_bias, in_channels=in_channels)
 
 
+def _conv3x3(channels, stride, in_channels):
+    """MXNet's, which toolkits build their own networks with."""
+    return _conv(channels, 3, stride, in_channels)
+
+
 class _BlockV1(HybridBlock):
     """The body and the shortcut are added; the activation follows."""
 

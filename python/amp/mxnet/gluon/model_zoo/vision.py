@@ -9,7 +9,15 @@ from ....model_zoo.table import list_models as _list_models
 from .by_name import build
 from .network import NetworkBlock, refuse_download
 from .networks import VGG, AlexNet, DenseNet, Inception3, MobileNet, MobileNetV2, SqueezeNet
-from .residual import BasicBlockV1, BasicBlockV2, BottleneckV1, BottleneckV2, ResNetV1, ResNetV2
+from .residual import (
+    BasicBlockV1,
+    BasicBlockV2,
+    BottleneckV1,
+    BottleneckV2,
+    ResNetV1,
+    ResNetV2,
+    _conv3x3,  # noqa: F401
+)
 
 __all__ = [
     "VGG",
