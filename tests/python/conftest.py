@@ -24,3 +24,12 @@ def shared_dir() -> Path:
     if not (folder / "cases").is_dir():
         pytest.skip(f"needs the folder shared/ with cases/ (looked for {folder}; AMP_SHARED names another)")
     return folder
+
+
+@pytest.fixture
+def mxnet_2():
+    """Blocks are those of MXNet 2, as behind `npx.set_np()`."""
+    from amp.mxnet import util
+
+    with util.np_shape(), util.np_array():
+        yield

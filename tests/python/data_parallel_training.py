@@ -25,7 +25,7 @@ def network(norm):
 
 
 def train(rank, size, batch, kvstore=None, hybridize=True, weight_grad_reduce="fp32", epochs=4, norm=False):
-    """(losses of this rank by step, {name: weight})."""
+    """(losses of this rank by step, {place in the network: weight})."""
     draws = np.random.default_rng(0)
     data = draws.standard_normal((128, 6)).astype(np.float32)
     label = data[:, :1] * data[:, 1:2]
@@ -48,7 +48,7 @@ def train(rank, size, batch, kvstore=None, hybridize=True, weight_grad_reduce="f
             loss.backward()
             trainer.step(batch)
             losses.append(loss.mean().asnumpy())
-    return losses, {name: parameter.data().asnumpy() for name, parameter in net.collect_params().items()}
+    return losses, {name: parameter.data().asnumpy() for name, parameter in net._collect_params_with_prefix().items()}
 
 
 if __name__ == "__main__":

@@ -580,6 +580,7 @@ class Loops(mx.gluon.HybridBlock):
         return sums, parts, last, sign
 
 
+@pytest.mark.usefixtures("mxnet_2")
 @pytest.mark.parametrize("first_times", [0, 3])
 def test_loops_of_hybridized_blocks_are_nodes(first_times):
     block = Loops()
@@ -600,6 +601,7 @@ def test_loops_of_hybridized_blocks_are_nodes(first_times):
     assert {"_foreach", "_while_loop", "_cond"} <= {node["op"] for node in json.loads(symbol.tojson())["nodes"]}
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_gradients_of_loops_of_hybridized_blocks():
     block = Loops()
     block.initialize(mx.init.Uniform(1))
@@ -718,6 +720,7 @@ class Layers(mx.gluon.HybridBlock):
         )[1][1]
 
 
+@pytest.mark.usefixtures("mxnet_2")
 @pytest.mark.parametrize("kind", ["cond", "foreach", "while"])
 def test_training_of_loops_is_that_of_their_steps(kind):
     x, found = amp.nd.array(random(8, 3, seed=3)), []

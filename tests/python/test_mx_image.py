@@ -246,6 +246,7 @@ class Prepare(mx.gluon.HybridBlock):
         return mx.image.normalize(mx.image.flip_top_bottom(tensor), (0.1, 0.2, 0.3), 0.5)
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_tensors_become_part_of_graphs():
     plain, graph = Prepare(), Prepare()
     graph.hybridize()

@@ -111,6 +111,7 @@ def test_a_forked_child_has_workers_of_its_own(thread_pool):
     assert in_a_child(batches) == expected == batches()
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_a_forked_child_has_plans_of_its_own():
     net = gluon.nn.Dense(2, in_units=3)
     net.initialize("ones")
@@ -124,7 +125,7 @@ def test_a_forked_child_has_plans_of_its_own():
 
     expected = gradient()
     assert in_a_child(gradient) == expected == gradient()
-    graph = net._graph.block._recorded_graph
+    graph = net._graphs.kept[0].block._recorded_graph
     plans = graph._plans()
     plans.process = -1  # as after a fork
     assert graph._plans() is not plans and graph._plans().of_parent is plans

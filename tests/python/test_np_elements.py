@@ -205,6 +205,7 @@ def test_places_that_come_twice():
         mx.npx.index_update(a, places, mx.np.ones(2))
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_updates_are_parts_of_graphs_and_sums_are_not():
     places = mx.np.array([[0, 2]], dtype="int32")
     block = Call(lambda m, a, values: mx.npx.index_update(a, places, values))

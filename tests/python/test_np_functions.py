@@ -250,6 +250,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.usefixtures("mxnet_2")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_operators_do_not_express_is_numpys_and_no_part_of_graphs(name):
     x = drawn([(3, 3)], "float32")[0]

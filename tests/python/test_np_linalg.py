@@ -132,6 +132,7 @@ def test_gradients_are_central_differences(name):
     check_gradient(call, numpys, drawn(shapes, "float64", seed=3))
 
 
+@pytest.mark.usefixtures("mxnet_2")
 @pytest.mark.parametrize("name", COMPUTED)
 def test_what_numpy_computes_is_trained_without_a_graph(name):
     call, numpys, shapes = calls(name)

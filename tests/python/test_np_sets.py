@@ -78,6 +78,7 @@ def test_unique_elements(shape, dtype):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_unique_elements_are_no_parts_of_graphs():
     block = Call(lambda m, x: m.unique_values(x))
     block.hybridize()

@@ -318,6 +318,7 @@ def test_gradients_reach_parameters_of_draws_in_graphs(name):
     np.testing.assert_allclose(net.level.grad().asnumpy(), [y.asnumpy().sum() / 2], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_draws_in_graphs_take_forms_of_sizes_and_dtypes():
     for size, shape in ((3, (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), (None, (1,))):
         net = hybridized(lambda level, size=size: mx.np.random.normal(0, level, size=size))
@@ -331,6 +332,7 @@ def test_draws_in_graphs_take_forms_of_sizes_and_dtypes():
         hybridized(lambda level: mx.np.random.gamma(scale=level, size=(2,)))(mx.np.ones((2,)))
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_a_hybridized_block_that_draws_is_exported(tmp_path):
     net = hybridized(lambda level: mx.np.random.normal(0, level, size=(2, 3)))
     x = mx.np.ones((2, 3))
@@ -344,6 +346,7 @@ def test_a_hybridized_block_that_draws_is_exported(tmp_path):
     assert (loaded(x).asnumpy() != loaded(x).asnumpy()).any()
 
 
+@pytest.mark.usefixtures("mxnet_2")
 @pytest.mark.parametrize(
     "draw",
     [

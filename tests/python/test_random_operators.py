@@ -270,6 +270,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_hybridized_blocks_draw_anew():
     net, x = Noise(), mx.nd.zeros((2, 3))
     assert net(x).shape == (2, 3)
@@ -299,6 +300,7 @@ def test_parameters_of_blocks_may_be_arrays():
         assert np.abs(exponential.asnumpy().mean(1) * np.array(rate) - 1).max() < 0.03
 
 
+@pytest.mark.usefixtures("mxnet_2")
 def test_blocks_with_classes_of_unequal_frequency_have_no_graph():
     class Words(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name

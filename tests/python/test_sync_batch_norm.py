@@ -43,7 +43,8 @@ def trained(part, block=gluon.nn.SyncBatchNorm, hybridize=False, dtype="float32"
         y = net(x)
     y.backward(mx.nd.array(part[1], dtype=dtype))
     found = {"y": y, "dx": x.grad, "mean": net.running_mean.data(), "variance": net.running_var.data()}
-    found |= {f"d{each.name}": each.grad() for each in (net.gamma, net.beta) if each.grad_req != "null"}
+    trained = {"dgamma": net.gamma, "dbeta": net.beta}
+    found |= {name: each.grad() for name, each in trained.items() if each.grad_req != "null"}
     return {name: array.asnumpy() for name, array in found.items()}
 
 

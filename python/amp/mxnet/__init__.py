@@ -13,6 +13,7 @@ from ..sym import Symbol
 from . import (
     _borrowed,
     _current_scopes,
+    _generation,
     _layout,
     _missing,
     _slice_assignment,
@@ -70,8 +71,8 @@ from .util import (
     use_np_shape,
 )
 
-# What programs compare with the version that they need: the one whose modules these are.
-__version__ = "1.9.1"
+# What programs compare with the version that they need.
+__version__ = _generation.default().version
 
 # MXNet's second names of modules.
 device, executor, img, initializer, kv, mod, rnd = context, bound_symbol, image, init, kvstore, module, random

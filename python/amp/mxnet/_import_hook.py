@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from ..base import ArgumentError
+from . import _generation
 
 _OWN = __name__.rpartition(".")[0]
 _NAME = "mxnet"
@@ -50,6 +51,7 @@ def check_version(version):
 
 def _set_generation(version):
     sys.modules[_OWN].__version__ = version
+    _generation.set_default(version)
 
 
 def _require_free_name():

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from .. import _backward, _recording
+from .. import _backward, _recording, _trace
 from .._alternate import phase_of_operators
 from .._core import NDArray
 from ..base import ArgumentError, UnsupportedError
@@ -84,7 +84,7 @@ def is_training():
     >>> mx.autograd.is_training()
     False
     """
-    return _recording.modes.is_training
+    return _trace.mode("is_training")
 
 
 def is_recording():
@@ -93,7 +93,7 @@ def is_recording():
     >>> mx.autograd.is_recording()
     False
     """
-    return _recording.modes.is_recording
+    return _trace.mode("is_recording")
 
 
 def set_training(train_mode):

@@ -4,6 +4,8 @@ Slices of whole rows are views that share memory; every other index copies. Insi
 recorded, an index becomes slices, a reshape and `take`.
 """
 
+import operator
+
 import numpy as np
 
 from .. import _recording, _trace
@@ -80,13 +82,36 @@ def _traced(array, key):
     if parts and all(isinstance(part, NDArray) and np.dtype(part.dtype).kind in "iuf" for part in parts):
         return _elements(array, parts)
     parts = _without_ellipsis(array, parts)
-    sliced, shape = _bounds(array, parts)
-    if sliced is not None:
-        array = invoke("slice", [array], {}, sliced)[0]
-    if shape == array.shape:
+    array = _sliced(array, [part for part in parts if part is not None])
+    single = [i for i, part in enumerate(part for part in parts if part is not None) if not isinstance(part, slice)]
+    if single:
+        array = invoke("squeeze", [array], {}, {"axis": attribute_text(tuple(single))})[0]
+    for axis in _new_axes(parts):
+        array = invoke("expand_dims", [array], {}, {"axis": str(axis)})[0]
+    return array
+
+
+def _sliced(array, parts):
+    """One part for each axis, a slice or a number; the operator has NumPy's rules, whatever the sizes are."""
+    slices = [part if isinstance(part, slice) else _of_number(array, axis, part) for axis, part in enumerate(parts)]
+    if all(part == slice(None) for part in slices):
         return array
-    op, name = ("_npx_reshape", "newshape") if type(array) is not NDArray else ("Reshape", "shape")
-    return invoke(op, [array], {}, {name: attribute_text(shape)})[0]
+    bounds = zip(*((part.start, part.stop, part.step or 1) for part in slices))
+    texts = {key: attribute_text(tuple(values)) for key, values in zip(("begin", "end", "step"), bounds)}
+    return invoke("slice", [array], {}, texts)[0]
+
+
+def _of_number(array, axis, part):
+    part, size = operator.index(part), array._shape[axis]
+    if not -size <= part < size:
+        raise IndexError(f"index {part} is out of range for axis {axis} of shape {array._shape}")
+    return slice(part, None if part == -1 else part + 1)
+
+
+def _new_axes(parts):
+    """Where `None` stands in the result."""
+    kept = [part for part in parts if part is None or isinstance(part, slice)]
+    return [axis for axis, part in enumerate(kept) if part is None]
 
 
 def _recorded(array, key):
@@ -132,29 +157,3 @@ def _without_ellipsis(array, parts):
     fill = [slice(None)] * (array.ndim - used)
     where = next((i for i, part in enumerate(parts) if part is Ellipsis), None)
     return parts + fill if where is None else parts[:where] + fill + parts[where + 1 :]
-
-
-def _bounds(array, parts):
-    """The attributes of `slice` (None where everything is taken) and the shape behind it."""
-    begin, end, step, shape = [], [], [], []
-    for part in parts:
-        if part is None:
-            shape.append(1)
-            continue
-        size = array.shape[len(begin)]
-        if isinstance(part, slice):
-            first, last, stride = part.indices(size)
-            length = len(range(first, last, stride))
-            shape.append(length)
-            begin.append(first)
-            end.append(last if stride > 0 or last >= 0 else None)
-            step.append(stride)
-        else:
-            if not -size <= part < size:
-                raise IndexError(f"index {part} is out of range for axis {len(begin)} of shape {array.shape}")
-            begin.append(int(part) % size)
-            end.append(int(part) % size + 1)
-            step.append(1)
-    whole = all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, array.shape))
-    texts = {key: attribute_text(value) for key, value in (("begin", begin), ("end", end), ("step", step))}
-    return (None if whole else texts), tuple(shape)

@@ -3,14 +3,14 @@
 import contextlib
 import threading
 
-from ... import name as names
-from ..._arrays import flattened
 from ..._core import NDArray
 from ...base import ArgumentError
 from ...sym import Symbol
+from .. import _generation as generations
 from . import naming
+from ._nested import leaves_of
 from .block_parameters import ParametersOfBlock
-from .parameter import Parameter, ParameterDict
+from .parameter import Parameter
 from .summary import print_summary
 
 _composing = threading.local()  # whether this thread calls a block with symbols
@@ -19,9 +19,10 @@ _composing = threading.local()  # whether this thread calls a block with symbols
 class Block(ParametersOfBlock):
     """A network, or a part of one: parameters, other blocks, and a `forward` that uses them.
 
-    Blocks and parameters become children by being assigned to attributes, and get the attribute's name. Names tell the
-    place in the tree, such as 'features.0.weight'. A block with a `prefix` has the names of MXNet 1.x, such as
-    'net_fc1_weight': prefixes of blocks that are made inside of `name_scope()` begin with its own.
+    Blocks and parameters become children by being assigned to attributes, and get the attribute's name. Parameters have
+    the names of MXNet 1.x, such as 'net_dense0_weight': prefixes of blocks that are made inside of `name_scope()` begin
+    with its own, and a block without a prefix is numbered. A block that is made while `npx.set_np()` is active is one
+    of MXNet 2, whose names tell the place in the tree, such as 'features.0.weight'.
 
     >>> class Doubled(mx.gluon.Block):
     ...     def forward(self, x):
@@ -35,8 +36,8 @@ class Block(ParametersOfBlock):
         self._children = {}
         self._reg_params = {}
         self._hooks, self._pre_hooks = {}, {}
-        self._naming = naming.Prefix(self, prefix, params)
-        self._scope_params = ParameterDict(self._naming.parameters, self._naming.shared)
+        self._generation = generations.of_new_block()
+        self._naming = naming.Naming(self, prefix, params)
 
     def __setattr__(self, name, value):
         old = self.__dict__.get(name)
@@ -47,8 +48,7 @@ class Block(ParametersOfBlock):
         elif isinstance(value, Parameter):
             self._require_init()
             self._reg_params[name] = value
-            if value.name in ("weight", "const"):  # nobody named it
-                value.name = name
+            self._name_new_parameter(name, value)
         elif isinstance(old, Block) and self._children.get(name) is old:
             del self._children[name]
         elif isinstance(old, Parameter) and self._reg_params.get(name) is old:
@@ -62,14 +62,26 @@ class Block(ParametersOfBlock):
     def register_child(self, block, name=None):
         """Adds a child that is no attribute; by default its name is its number.
 
+        The child, and what is inside of it, is of the generation of this block from now on.
+
         >>> block = mx.gluon.Block()
-        >>> block.register_child(mx.gluon.nn.Dense(3, in_units=4), "first")
+        >>> block.register_child(mx.gluon.nn.Dense(3, in_units=4, prefix="fc_"), "first")
         >>> list(block.collect_params())
-        ['first.weight', 'first.bias']
+        ['fc_weight', 'fc_bias']
         """
         if not isinstance(block, Block):
             raise ArgumentError(f"{type(self).__name__}: a child has to be a Block, got {type(block).__name__}")
+        block._join(self._generation)
         self._children[str(len(self._children)) if name is None else name] = block
+
+    def _join(self, generation):
+        """Becomes a block of this generation, with all blocks inside."""
+        if self._generation is not generation:
+            self._generation = generation
+            self._take_own_names()
+        for child in self._children.values():
+            if child._generation is not generation:
+                child._join(generation)
 
     def apply(self, fn):
         """Calls `fn` with every block inside of this one, then with this one; returns it.
@@ -90,12 +102,11 @@ class Block(ParametersOfBlock):
         """Runs `forward` on arrays; parameters that wait for shapes learn them here."""
         for hook in list(self._pre_hooks.values()):
             hook(self, args)
-        leaves = flattened(args)
+        leaves = leaves_of(args)
         if any(isinstance(leaf, Symbol) for leaf in leaves):
             if any(isinstance(leaf, NDArray) for leaf in leaves):
                 raise ArgumentError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
-            with self._composition():
-                outputs = self.forward(*args)
+            outputs = self._compose(args)
         else:
             outputs = self._run(args)
         for hook in list(self._hooks.values()):
@@ -105,16 +116,19 @@ class Block(ParametersOfBlock):
     def _run(self, args):
         return self.forward(*args)
 
+    def _compose(self, args):
+        with self._composition():
+            return self.forward(*args)
+
     @contextlib.contextmanager
     def _composition(self):
-        """A call with symbols; the outermost block names all parameters by their places in it."""
+        """A call with symbols. The outermost block of MXNet 2 names all parameters by their places in it."""
         is_outermost = not getattr(_composing, "active", False)
         if is_outermost:
             self._name_parameters()
         _composing.active = True
         try:
-            with names.Prefix(self.prefix) if self._naming.is_named else contextlib.nullcontext():
-                yield
+            yield
         finally:
             _composing.active = not is_outermost
 

@@ -2,16 +2,16 @@
 
 import copy
 import enum
-import functools
 import warnings
 
-from ... import _recording, _trace, attribute, nd
-from ..._arrays import flattened
+from ... import _recording, _trace, attribute, nd, sym
 from ..._core import NDArray
 from ...base import ArgumentError, UnsupportedError
 from ...sym import Symbol
 from . import parameter as parameters
 from . import tracing
+from ._graphs import Graphs
+from ._nested import leaves_of
 from .base_block import Block
 from .parameter import Parameter
 
@@ -33,32 +33,18 @@ class OptConstraint:
     disable_graphamp = disable_amp
 
 
-def starts_graph(forward):
-    """A `forward` that, called by itself, does what a call of the block does: parameters learn shapes, graphs run.
-
-    Classes that override it decide for themselves.
-    """
-
-    @functools.wraps(forward)
-    def started(self, *args, **kwargs):
-        if type(self).forward is started and not kwargs and (self._wants_graph() or self._open_parameters()):
-            if any(isinstance(leaf, NDArray) for leaf in flattened(args)):
-                return self._run(args)
-        return forward(self, *args, **kwargs)
-
-    return started
-
-
 class HybridBlock(Block):
     """A block that can run as a graph.
 
-    Subclasses define `forward(self, x, ...)` on arrays with the functions of `mx.np`, `mx.npx` and `amp.nd`, or
-    `hybrid_forward(self, F, x, ..., weight=...)` in the style of MXNet 1.x, where F is `amp.nd` or `amp.sym` and
-    parameters are passed by name. After `hybridize()` the first call records what `forward` does; from then on the
-    graph runs, fused, with its parameters prepacked. A graph keeps what Python decided in that call, such as numbers
-    read from shapes. A block that does what no operator does, such as choosing elements by their values, goes on
-    without a graph and warns (RuntimeWarning); blocks inside of it have graphs. Blocks with parameters of unknown
-    shape define `infer_shape(self, x, ...)`, which sets them.
+    Subclasses define `hybrid_forward(self, F, x, ..., weight=...)` in the style of MXNet 1.x, where F is `amp.nd` or
+    `amp.sym` and parameters are passed by name; or `forward(self, x, ...)` in the style of MXNet 2, on arrays with the
+    functions of `mx.np` and `mx.npx`. Of the two the subclass's own counts. After `hybridize()` the first call makes
+    the graph that runs from then on, fused, with its parameters prepacked. In MXNet 1.x `hybrid_forward` makes it of
+    symbols, and a class that overrides `forward` has none: blocks inside of it have graphs. In MXNet 2 the graph is
+    what `forward` does with arrays; it is valid for the sizes that Python read meanwhile, and other sizes record
+    another one. A block that does what no operator does, such as choosing elements by their values, goes on without a
+    graph and warns (RuntimeWarning). Blocks with parameters of unknown shape may define `infer_shape(self, x, ...)`,
+    which sets them.
 
     >>> class Doubled(mx.gluon.HybridBlock):
     ...     def hybrid_forward(self, F, x):
@@ -72,17 +58,18 @@ class HybridBlock(Block):
 
     OptConstraint = OptConstraint
     graph_class = None  # SymbolBlock: a block that is a graph, and a HybridBlock itself
+    _call_state = None  # what results depend on beside the arguments of a call: part of the key of graphs
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix, params)
         self._active = False
-        self._graph = None  # a SymbolBlock and how to pass it arrays: tracing.TracedBlock
+        self._graphs = Graphs(self)
         self._refusal = None  # why there is no graph of what the block does
         self._hook = None
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
-        if isinstance(value, (Block, Parameter)):
+        if isinstance(value, (Block, Parameter, NDArray)) and "_graphs" in self.__dict__:
             self._forget_graph()  # it has another part now
 
     def register_child(self, block, name=None):
@@ -109,26 +96,47 @@ class HybridBlock(Block):
         self._forget_graph()
         super().cast(dtype)
 
+    @classmethod
+    def _overrides_forward(cls):
+        return cls.forward is not HybridBlock.forward
+
     def _wants_graph(self):
         """Whether a call on arrays runs the graph."""
-        return self._active and self._refusal is None and not _trace.is_inside_of_graph()
+        if not self._active or self._refusal is not None or _trace.is_inside_of_graph():
+            return False
+        return self._generation.records_arrays or not self._overrides_forward()
 
     def _run(self, args):
         if self._wants_graph():
             try:
-                graph = self.graph_for(*args)
+                graph = self._graphs.of_call(args)
             except _trace.NoGraphError as error:
                 self._run_without_graph(error)
             else:
                 return graph(*args)
         with _recording.scope(is_recording=False):
             self._learn_shapes(args)
-        with _trace.names(self._name_of_nodes()):
-            return self.forward(*args)
+        return self.forward(*args) if self._overrides_forward() else self._run_hybrid_forward(args)
 
-    def _name_of_nodes(self):
-        """What names of nodes begin with, as in MXNet 1.x; None where the program has named no block around."""
-        return self.prefix if self._naming.is_named else None
+    def _run_hybrid_forward(self, args):
+        if args and args[0] is None:
+            self._require_tensor(args)
+        values = {name: parameter.data() for name, parameter in self._reg_params.items()}
+        return self.hybrid_forward(nd, *args, **values)
+
+    def _require_tensor(self, args):
+        if all(arg is None for arg in leaves_of(args)):
+            raise ArgumentError(f"{type(self).__name__}: a call needs an array or a symbol")
+
+    def _compose(self, args):
+        with self._composition():
+            return self.forward(*args) if self._overrides_forward() else self._compose_hybrid_forward(args)
+
+    def _compose_hybrid_forward(self, args):
+        self._require_tensor(args)
+        with self.name_scope():
+            values = {name: parameter.var() for name, parameter in self._reg_params.items()}
+            return self.hybrid_forward(sym, *args, **values)
 
     def _run_without_graph(self, reason):
         """From now on the block runs as if it were not hybridized; blocks inside of it may have graphs."""
@@ -137,7 +145,8 @@ class HybridBlock(Block):
 
     def _forget_graph(self):
         """The next call records the block again."""
-        self._graph, self._refusal = None, None
+        self._refusal = None
+        self._graphs.clear()
 
     def _open_parameters(self):
         """The block's own parameters that wait for their shapes."""
@@ -151,7 +160,7 @@ class HybridBlock(Block):
             try:
                 self.infer_shape(*args)
             except IndexError:
-                shapes = ", ".join(str(tuple(leaf.shape)) for leaf in flattened(args) if hasattr(leaf, "shape"))
+                shapes = ", ".join(str(tuple(leaf.shape)) for leaf in leaves_of(args) if hasattr(leaf, "shape"))
                 raise ArgumentError(f"{self!r}: inputs of shape {shapes} lack an axis that it needs") from None
         for parameter in waiting:
             parameter.finish_initialization()
@@ -164,15 +173,11 @@ class HybridBlock(Block):
             )
         tracing.infer_parameter_shapes(self, args)
 
-    @starts_graph
     def forward(self, *args):
-        """Runs `hybrid_forward`. Subclasses in MXNet 2's style override it."""
-        symbols = any(isinstance(arg, Symbol) for arg in flattened(args))
-        if all(arg is None for arg in flattened(args)):
-            raise ArgumentError(f"{type(self).__name__}: a call needs an array or a symbol")
-        module = tracing.symbol_functions() if symbols else nd
-        values = {name: p.var() if symbols else p.data() for name, p in self._reg_params.items()}
-        return self.hybrid_forward(module, *args, **values)
+        """Runs `hybrid_forward`, as a graph where the block is hybridized. Subclasses for MXNet 2 override it."""
+        if any(isinstance(arg, Symbol) for arg in leaves_of(args)):
+            return self._compose_hybrid_forward(args)
+        return self._run_hybrid_forward(args) if self._overrides_forward() else self._run(args)
 
     def hybrid_forward(self, F, *args, **kwargs):  # noqa: N803 - MXNet's name
         """What a block in the style of MXNet 1.x computes."""
@@ -181,13 +186,8 @@ class HybridBlock(Block):
     # ---- the graph ----
 
     def graph_for(self, *args):
-        """The graph of the block, a function of arrays; it is recorded with `args` where there is none yet."""
-        if self._graph is None or not self._graph.fits(args):
-            with _recording.scope(is_recording=False):
-                self._graph = tracing.trace(self, args)
-            if self._hook is not None:
-                self._graph.block.register_op_hook(*self._hook)
-        return self._graph
+        """The graph of the block, a function of arrays; it is recorded with `args` where none fits these."""
+        return self._graphs.of_call(args)
 
     def _require_graph(self, what):
         """Raises UnsupportedError where the block has turned out to have no graph."""
@@ -196,25 +196,35 @@ class HybridBlock(Block):
 
     def _recorded(self, what):
         self._require_graph(what)
-        if self._graph is None:
+        graph = self._graphs.most_open()
+        if graph is None:
+            if not self._generation.records_arrays and self._overrides_forward():
+                raise tracing.UntracedError(
+                    f"{what}: {type(self).__name__} overrides forward, which MXNet 1.x does not record: define "
+                    "hybrid_forward, or call npx.set_np() before the block is made"
+                )
             raise tracing.UntracedError(f"{what}: call block.hybridize(), and then the block, once")
-        return self._graph.block
+        return graph
 
     def export(self, path, epoch=0, remove_amp_cast=False):
         """Writes `<path>-symbol.json` and `<path>-<epoch, four digits>.params` of a hybridized block that has run.
 
         With path=None nothing is written and the result is (Symbol, {'arg:...' or 'aux:...': NDArray}). Otherwise it is
-        the names of the files. Raises RuntimeError (an ArgumentError, too) before the first hybridized call.
+        the names of the files. A graph that is valid for some sizes alone is written with a warning that says which.
+        Raises RuntimeError (an ArgumentError, too) before the first hybridized call.
 
-        >>> block = mx.gluon.nn.Dense(3, in_units=4)
+        >>> block = mx.gluon.nn.Dense(3, in_units=4, prefix="fc_")
         >>> block.initialize()
         >>> block.hybridize()
         >>> _ = block(amp.nd.ones((1, 4)))
         >>> _ = block.export("dense")
         >>> amp.sym.load("dense-symbol.json").list_arguments()
-        ['data', 'weight', 'bias']
+        ['data', 'fc_weight', 'fc_bias']
         """
-        return self._recorded("export").export(path, epoch, remove_amp_cast)
+        graph = self._recorded("export")
+        if graph.fixed_sizes:
+            warnings.warn(f"export: the graph is valid for these sizes alone: {graph.fixed_sizes_text()}", stacklevel=2)
+        return graph.block.export(path, epoch, remove_amp_cast)
 
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
         """Hybridizes the block and replaces its graph by what `Symbol.optimize_for` makes of it; gives the outputs.
@@ -250,25 +260,20 @@ class HybridBlock(Block):
             raise ArgumentError("register_op_hook: only a hybridized block has operators to show")
         self._require_graph("register_op_hook")
         self._hook = None if callback is None else (callback, monitor_all)
-        if self._graph is not None:
-            self._graph.block.register_op_hook(callback, monitor_all)
+        for graph in self._graphs.kept:
+            graph.block.register_op_hook(callback, monitor_all)
 
     def __copy__(self):
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         for name in ("_children", "_reg_params", "_hooks", "_pre_hooks"):
             other.__dict__[name] = dict(self.__dict__[name])
-        other._forget_graph()
+        other.__dict__["_graphs"], other.__dict__["_refusal"] = Graphs(other), None
         return other
 
     def __deepcopy__(self, memo):
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         for name, value in self.__dict__.items():
-            other.__dict__[name] = None if name == "_graph" else copy.deepcopy(value, memo)
+            other.__dict__[name] = Graphs(other) if name == "_graphs" else copy.deepcopy(value, memo)
         return other
-
-
-def class_of(args):
-    """The class of the first array among nested arguments."""
-    return next((type(arg) for arg in flattened(args) if isinstance(arg, NDArray)), NDArray)

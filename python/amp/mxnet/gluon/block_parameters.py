@@ -11,7 +11,7 @@ from .parameter_files import ParameterFiles
 class ParametersOfBlock(ParameterFiles):
     """What Block inherits: its parameters and those of its children, by name."""
 
-    _naming = _scope_params = None
+    _naming = _generation = None
     _children = _reg_params = None
 
     # ---- names of MXNet 1.x ----
@@ -22,18 +22,27 @@ class ParametersOfBlock(ParameterFiles):
 
     @property
     def name(self):
-        """The prefix without its last underscore, or the name of the class in lower case."""
-        return self.prefix.rstrip("_") or type(self).__name__.lower()
+        """The prefix without the underscore at its end."""
+        return self.prefix.removesuffix("_")
 
     @property
     def prefix(self):
         """What names of MXNet 1.x begin with."""
-        return self._naming.text
+        return self._naming.prefix
+
+    _prefix, _name = prefix, name  # as subclasses of programs read them
 
     @property
     def params(self):
-        """A ParameterDict to make parameters with: `self.weight = self.params.get('weight', shape=(4, 3))`."""
-        return self._scope_params
+        """A ParameterDict to make parameters with: `self.weight = self.params.get('weight', shape=(4, 3))`.
+
+        It does not have those of the blocks inside.
+        """
+        return self._naming.parameters
+
+    @property
+    def _params(self):
+        return self.params
 
     def name_scope(self):
         """A `with` block in which blocks are made whose prefixes begin with this one's.
@@ -46,38 +55,51 @@ class ParametersOfBlock(ParameterFiles):
         """
         return self._naming.scope()
 
+    def _name_new_parameter(self, name, parameter):
+        """A parameter that no ParameterDict made belongs to the block that it is first assigned to."""
+        if parameter.is_listed:
+            return
+        parameter.is_listed = True
+        if parameter.name in ("weight", "const"):  # the program gave none
+            parameter.name = name
+        whole = self.params.prefix + parameter.name
+        if self.params.setdefault(whole, parameter) is parameter:
+            self._take_own_names()
+
+    def _take_own_names(self):
+        """In MXNet 1.x a parameter has the name under which its block made it."""
+        if not self._generation.names_places:
+            for name, parameter in self.params.items():
+                parameter.name = name
+
     # ---- parameters ----
 
     def collect_params(self, select=None):
-        """A ParameterDict {place in the tree: Parameter} of this block and all blocks inside of it.
+        """A ParameterDict {name: Parameter} of this block and all blocks inside of it.
 
-        `select` is a regular expression that names have to begin with. A shared parameter occurs under every name.
+        `select` is a regular expression that names have to begin with. A shared parameter occurs once in MXNet 1.x,
+        under its own name; in MXNet 2 once for each place. Raises ArgumentError where two parameters have one name.
 
-        >>> mx.gluon.nn.Dense(3, in_units=4).collect_params().keys()
-        dict_keys(['weight', 'bias'])
+        >>> mx.gluon.nn.Dense(3, in_units=4, prefix="fc_").collect_params().keys()
+        dict_keys(['fc_weight', 'fc_bias'])
         """
         self._warn_of_hidden_blocks()
-        found = ParameterDict(self._naming.parameters, named=self._collect_named(self.prefix))
-        found.by_prefix = self._collect_by_prefix()
-        if select is not None:
-            chosen = re.compile(select).match
-            for name in [name for name in found if not chosen(name)]:
-                del found[name]
+        if self._generation.names_places:
+            return self._params_by_place(select)
+        chosen = re.compile(select or "").match
+        found = ParameterDict(self.params.prefix)
+        found.update({name: parameter for name, parameter in self.params.items() if chosen(name)})
+        for child in self._children.values():
+            found.update(child.collect_params(select) if select else child.collect_params())
+        found.owner = self
         return found
 
-    def _collect_named(self, path):
-        """Blocks with prefixes have parameters named by these, others by the path to them."""
-        lead = self._naming.parameters if self._naming.is_named else path
-        named = {lead + name: parameter for name, parameter in self._reg_params.items()}
-        for name, child in self._children.items():
-            named.update(child._collect_named(f"{lead}{name}."))
-        return named
-
-    def _collect_by_prefix(self):
-        named = {self._naming.parameters + name: parameter for name, parameter in self._reg_params.items()}
-        for child in self._children.values():
-            named.update(child._collect_by_prefix())
-        return named
+    def _params_by_place(self, select):
+        chosen = re.compile(select or "").match
+        named = {name: parameter for name, parameter in self._collect("").items() if chosen(name)}
+        found = ParameterDict(self.params.prefix, named=named)
+        found.owner = self
+        return found
 
     def _warn_of_hidden_blocks(self):
         """Warns of blocks in lists and dicts: their parameters are not found."""
@@ -90,7 +112,12 @@ class ParametersOfBlock(ParameterFiles):
                     stacklevel=3,
                 )
 
+    def _collect_params_with_prefix(self, prefix=""):
+        """{place in the tree: Parameter}, under MXNet's name."""
+        return self._collect(f"{prefix}." if prefix else "")
+
     def _collect(self, prefix):
+        """By place in the tree, as parameter files name them in both generations."""
         named = {prefix + name: parameter for name, parameter in self._reg_params.items()}
         for name, child in self._children.items():
             named.update(child._collect(f"{prefix}{name}."))
@@ -109,13 +136,15 @@ class ParametersOfBlock(ParameterFiles):
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def _name_parameters(self):
-        """Initializers and errors know a parameter by its last name; make that its whole one."""
-        for name, parameter in self.collect_params().items():
-            parameter.name = name
+        """In MXNet 2 a parameter has the name of its place in the outermost block."""
+        if self._generation.names_places:
+            for name, parameter in self._collect("").items():
+                parameter.name = name
 
     def share_parameters(self, shared):
-        """Takes parameters of another block, {name in this block's collect_params: Parameter}; returns the block.
+        """Takes parameters of another block, {name in this block: Parameter}; returns the block.
 
+        Names are places in the tree. What `collect_params` gave is taken by its places, too, whatever the names are.
         None stands for no parameters.
 
         >>> first, second = mx.gluon.nn.Dense(3, in_units=4), mx.gluon.nn.Dense(3)
@@ -125,16 +154,25 @@ class ParametersOfBlock(ParameterFiles):
         shared = {} if shared is None else shared
         if not isinstance(shared, dict):
             raise ArgumentError(f"share_parameters: expected a dict of parameters, got {type(shared).__name__}")
-        for name, parameter in shared.items():
-            *path, last = name.split(".")
-            owner = self
-            for step in path:
-                owner = owner._children.get(step) if owner is not None else None
-            if owner is not None and last in owner._reg_params:
-                owner._reg_params[last] = parameter
-                if last in owner.__dict__:
-                    object.__setattr__(owner, last, parameter)
+        owner = getattr(shared, "owner", None)
+        if owner is not None:
+            chosen = set(map(id, shared.values()))
+            shared = {place: p for place, p in owner._collect("").items() if id(p) in chosen}
+        own = self._collect("")
+        replaced = {id(own[place]): parameter for place, parameter in shared.items() if place in own}
+        self.apply(lambda block: block._replace_parameters(replaced))
         return self
+
+    def _replace_parameters(self, replaced):
+        """`replaced` is {id of a parameter: the one in its place}."""
+        self._reg_params = {name: replaced.get(id(old), old) for name, old in self._reg_params.items()}
+        for name, old in list(self.params.items()):
+            if id(old) in replaced:
+                del self.params[name]
+                self.params.setdefault(replaced[id(old)].name, replaced[id(old)])
+        for name, value in self.__dict__.items():
+            if id(value) in replaced:
+                object.__setattr__(self, name, replaced[id(value)])
 
     def cast(self, dtype):
         """Changes the dtype of all parameters.

@@ -1,12 +1,13 @@
 """Conversion of blocks."""
 
 from ... import _core
-from ..._arrays import flattened, readable
+from ..._arrays import readable
 from ..._signatures import MXNETS, with_options
 from ...base import ArgumentError
 from ...conversion import _report, _run, check_device
 from ...sym import Symbol, Variable
 from . import mxnet_blocks, tracing
+from ._nested import leaves_of
 from .block import HybridBlock
 from .symbol_block import SymbolBlock
 
@@ -41,7 +42,7 @@ def convert_hybrid_block(block, data_example, device=None, *, ctx=None, return_r
 
 def _convert_block(block, data_example, **options):
     """A SymbolBlock, and what the extension returned. `data_example` may be None where the block knows its graph."""
-    examples = None if data_example is None else flattened(data_example)
+    examples = None if data_example is None else leaves_of(data_example)
     sym, args, aux, input_names = graph_of(block, data_example)
     types = _types_of_examples(sym, examples, input_names)
     model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
@@ -69,16 +70,16 @@ def graph_of(block, examples):
         )
     if examples is None and not mxnet_blocks.has_graph(block):
         raise tracing.UntracedError("the block has no graph yet: call block.hybridize(), and then the block, once")
-    return mxnet_blocks.graph_of(block, None if examples is None else flattened(examples))
+    return mxnet_blocks.graph_of(block, None if examples is None else leaves_of(examples))
 
 
 def _graph_of_ours(block, examples):
     """The SymbolBlock of a HybridBlock; what it is by itself does not change."""
     if examples is None:
-        return block._recorded("conversion")
+        return block._recorded("conversion").block
     args = tuple(examples) if isinstance(examples, (list, tuple)) else (examples,)
-    graph = block._graph
-    return graph.block if graph is not None and graph.fits(args) else tracing.trace(block, args).block
+    graph = next((graph for graph in block._graphs.kept if graph.fits(args)), None)
+    return (graph or tracing.graph_of(block, args)).block
 
 
 def _types_of_examples(sym, examples, input_names):

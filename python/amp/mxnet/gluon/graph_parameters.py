@@ -53,12 +53,6 @@ class ParametersOfGraph:
         """All parameters, as `collect_params` gives them."""
         return self.collect_params()
 
-    def _collect_named(self, path):
-        return self._collect("" if self._naming.is_named else path)
-
-    def _collect_by_prefix(self):
-        return self._collect("")
-
     def _collect(self, prefix):
         return {prefix + name: parameter for name, parameter in self._params.items()}
 

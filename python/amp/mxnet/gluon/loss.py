@@ -95,7 +95,7 @@ class L2Loss(Loss):
     def __init__(self, weight=1.0, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         difference = _like(label, pred) - pred
         return self.mean(self.weighted(difference * difference, sample_weight, self._weight / 2))
@@ -112,7 +112,7 @@ class L1Loss(Loss):
     def __init__(self, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         return self.mean(self.weighted(_absolute(_like(label, pred) - pred), sample_weight))
 
@@ -132,7 +132,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
-    def forward(self, pred, label, sample_weight=None, pos_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None, pos_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         of_elements = self._of_probabilities if self._from_sigmoid else self._of_numbers
         return self.mean(self.weighted(of_elements(pred, _like(label, pred), pos_weight), sample_weight))
@@ -176,7 +176,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             check_class_labels(type(self).__name__, label, pred.shape[self._axis], weight)
         return super()._run(args)
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has no axis for the classes where it is sparse."""
         module = functions_of(pred)
         logs = pred if self._from_logits else module.log_softmax(pred, axis=self._axis)
@@ -202,7 +202,7 @@ class KLDivLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits, self._axis = from_logits, axis
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has the shape of `pred`."""
         module = functions_of(pred)
         logs = pred if self._from_logits else module.log_softmax(pred, axis=self._axis)
@@ -228,7 +228,7 @@ class CTCLoss(Loss):
         super().__init__(weight, label_layout.find("N"), **kwargs)
         self._layout, self._label_layout = layout, label_layout
 
-    def forward(self, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None):  # noqa: N803 - MXNet's name
         """The loss of each sequence."""
         module = functions_of(pred)
         if self._layout == "NTC":
@@ -253,7 +253,7 @@ class HuberLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         distance = _absolute(_like(label, pred) - pred)
         linear, quadratic = distance - 0.5 * self._rho, distance * distance * (0.5 / self._rho)
@@ -277,7 +277,7 @@ class HingeLoss(Loss):
         """The loss of each element."""
         return _relu(self._margin - pred * label)
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         return self.mean(self.weighted(self.of_elements(pred, _like(label, pred)), sample_weight))
 
@@ -312,7 +312,7 @@ class LogisticLoss(Loss):
             raise ArgumentError(f"LogisticLoss: label_format is 'signed' or 'binary', got {label_format!r}")
         self._label_format = label_format
 
-    def forward(self, pred, label, sample_weight=None):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """`label` has as many elements as `pred`."""
         label = _like(label, pred)
         if self._label_format == "signed":
@@ -335,7 +335,7 @@ class TripletLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def forward(self, pred, positive, negative, sample_weight=None):
+    def hybrid_forward(self, F, pred, positive, negative, sample_weight=None):  # noqa: N803 - MXNet's name
         """`positive` and `negative` have as many elements as `pred`."""
         far, near = _like(positive, pred) - pred, _like(negative, pred) - pred
         excess = functions_of(pred).sum(far * far - near * near, axis=self._batch_axis, exclude=True)
@@ -359,7 +359,7 @@ class PoissonNLLLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits, self._compute_full = from_logits, compute_full
 
-    def forward(self, pred, target, sample_weight=None, epsilon=1e-8):
+    def hybrid_forward(self, F, pred, target, sample_weight=None, epsilon=1e-8):  # noqa: N803 - MXNet's name
         """`target` has as many elements as `pred`."""
         module, target = functions_of(pred), _like(target, pred)
         if self._from_logits:
@@ -391,7 +391,7 @@ class CosineEmbeddingLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def forward(self, input1, input2, label, sample_weight=None):
+    def hybrid_forward(self, F, input1, input2, label, sample_weight=None):  # noqa: N803 - MXNet's name
         """The inputs have one shape; `label` has an element for each pair of vectors."""
         module = functions_of(input1)
         cosine = self._cosine(module, _like(input1, input2), input2)
@@ -424,7 +424,7 @@ class SDMLLoss(Loss):
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def forward(self, x1, x2):
+    def hybrid_forward(self, F, x1, x2):  # noqa: N803 - MXNet's name
         """Both are (samples, size of a vector)."""
         module, count = functions_of(x1), x1.shape[0]
         difference = module.broadcast_sub(module.expand_dims(x1, axis=1), module.expand_dims(x2, axis=0))

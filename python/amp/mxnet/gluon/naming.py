@@ -1,52 +1,72 @@
-"""Names of MXNet 1.x: prefixes of blocks, made in the scopes of other blocks."""
+"""Names of MXNet 1.x: prefixes of blocks, counted in the scopes of other blocks."""
 
-import contextlib
-import itertools
 import threading
 
-_HINTS = {"conv1d": "conv", "conv2d": "conv", "conv3d": "conv"}
+from ... import name as names
+from .parameter import ParameterDict
+
 _active = threading.local()
 
 
-def _scope():
-    return getattr(_active, "scope", None)
+class Naming:
+    """The names of one block: its prefix, its own parameters, and the scope for blocks that are made inside.
 
-
-class Prefix:
-    """The prefix of a block. `is_named`: the program gave it, or that of a block whose scope it was made in.
-
-    `shared` is a ParameterDict of another block, whose parameters this one takes; `parameters` is what their names
-    begin with.
+    A block that the program gives no prefix is numbered among its kind: in the scope of the block around, or else by
+    the name manager, which numbers the nodes of symbols, too. `shared` is a ParameterDict whose parameters this block
+    takes; names of its parameters then begin with the prefix of that dict.
     """
 
     def __init__(self, block, given, shared=None):
-        scope = _scope()
-        self.is_named = given is not None or (scope is not None and scope.is_named)
+        self.is_empty = given == ""
         self._numbers = {}
+        around = getattr(_active, "naming", None)
         if given is None:
-            given = "" if scope is None else scope._numbered(_hint(block))
-        self.text = given if scope is None else scope.text + given
+            given = _numbered(around, block._alias())
+        self.prefix = given if around is None else around.prefix + given
         if shared is not None:
-            self.parameters, self.shared = shared.prefix, shared
-        elif scope is not None:
-            self.parameters, self.shared = scope.parameters + given, scope.shared
+            self.parameters = ParameterDict(shared.prefix, shared)
+        elif around is not None:
+            self.parameters = ParameterDict(around.parameters.prefix + given, around.parameters.shared)
         else:
-            self.parameters, self.shared = given, None
+            self.parameters = ParameterDict(given)
 
-    def _numbered(self, hint):
-        number = next(self._numbers.setdefault(hint, itertools.count()))
-        return f"{hint}{number}_"
-
-    @contextlib.contextmanager
     def scope(self):
-        """Blocks that are made inside have prefixes that begin with this one."""
-        before, _active.scope = _scope(), self
-        try:
-            yield
-        finally:
-            _active.scope = before
+        """A `with` block: blocks and nodes that are made inside have names that begin with this prefix.
+
+        Scopes of blocks with prefix='' are those around, as in MXNet.
+        """
+        return _EmptyScope() if self.is_empty else _NameScope(self)
 
 
-def _hint(block):
-    name = block._alias()
-    return "pool" if name.endswith(("pool1d", "pool2d", "pool3d")) else _HINTS.get(name, name)
+def _numbered(around, hint):
+    if around is None:
+        return names.current().get(None, hint) + "_"
+    number = around._numbers.get(hint, 0)
+    around._numbers[hint] = number + 1
+    return f"{hint}{number}_"
+
+
+class _EmptyScope:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
+
+class _NameScope:
+    """Numbers of nodes begin at 0 in every scope, those of blocks go on."""
+
+    def __init__(self, naming):
+        self._naming = naming
+        self._nodes = names.Prefix(naming.prefix)
+
+    def __enter__(self):
+        self._around = getattr(_active, "naming", None)
+        _active.naming = self._naming
+        self._nodes.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        self._nodes.__exit__(*exception)
+        _active.naming = self._around

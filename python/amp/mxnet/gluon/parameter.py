@@ -46,6 +46,9 @@ class Parameter(GradientOfParameter):
     (2, 3)
     """
 
+    is_listed = False  # whether a ParameterDict of a block made it, or has taken it
+    _var = None  # what `var` gave, and for what
+
     def __init__(
         self,
         name="weight",
@@ -64,7 +67,6 @@ class Parameter(GradientOfParameter):
             if storage not in _STORAGES:
                 raise StorageError(f"parameter '{name}': stype is one of {', '.join(_STORAGES)}, got {storage!r}")
         self.name = name
-        self._var = None  # what `var` gave, and for what
         self._differentiable = differentiable
         self._array = None
         self.grad_req = grad_req
@@ -140,8 +142,7 @@ class Parameter(GradientOfParameter):
         """
         if self._array is not None and not force_reinit:
             return
-        self._array = None
-        self._waiting = (init, default_init)
+        self._array, self._waiting = None, (init, default_init)
         if _is_known(self._shape):
             self.finish_initialization()
         elif not self.allow_deferred_init:
@@ -165,7 +166,7 @@ class Parameter(GradientOfParameter):
     def _fill(self, array, init, default_init):
         own = init if init is not None else self.init
         if own is not None:
-            initializer = initializers.create(own)
+            initializer = _with_default(initializers.create(own), default_init)
             write = getattr(initializer, "_init_weight", None)
             write(self.name, array) if write else initializer(initializers.InitDesc(self.name), array)
         else:
@@ -196,9 +197,8 @@ class Parameter(GradientOfParameter):
         if self._array is not None:
             return self._array
         if self._waiting is not None:
-            raise DeferredInitializationError(
-                f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
-            )
+            text = f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
+            raise DeferredInitializationError(text)
         raise UninitializedError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
 
     @property
@@ -309,8 +309,8 @@ class ParameterDict(dict):
 
     `get` puts the prefix in front of names. Parameters that `shared`, another ParameterDict, has are taken from there.
 
-    >>> params = mx.gluon.nn.Dense(3, in_units=4).collect_params()
-    >>> params["weight"].shape
+    >>> params = mx.gluon.nn.Dense(3, in_units=4, prefix="fc_").collect_params()
+    >>> params["fc_weight"].shape
     (3, 4)
     >>> params = mx.gluon.ParameterDict("net_")
     >>> params.get("weight", shape=(3, 4))
@@ -320,7 +320,7 @@ class ParameterDict(dict):
     def __init__(self, prefix="", shared=None, named=()):
         super().__init__(named)
         self.prefix, self.shared = prefix, shared
-        self.by_prefix = {}  # of collected parameters: by prefixes of blocks alone
+        self.owner = None  # the block that collected them
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
         """Initializes all parameters; see `Parameter.initialize`."""
@@ -376,7 +376,7 @@ class ParameterDict(dict):
         """
         found = self._find(name)
         if found is None and options:
-            found = self[self.prefix + name] = Parameter(self.prefix + name, **options)
+            found = self._add(Parameter(self.prefix + name, **options))
         elif found is not None and options.get("shape") is not None:
             found.learn_shape(options["shape"])
         return default if found is None else found
@@ -392,12 +392,17 @@ class ParameterDict(dict):
         """
         found = self._find(name)
         if found is None and value is not None:
-            found = self[self.prefix + name] = Constant(self.prefix + name, value)
+            found = self._add(Constant(self.prefix + name, value))
         elif found is None:
             raise ArgumentError(f"there is no constant {self.prefix + name!r}: give its value")
         elif value is not None and not np.array_equal(found.data().asnumpy(), nd.array(value).asnumpy()):
             raise ArgumentError(f"the constant {found.name!r} has another value")
         return found
+
+    def _add(self, parameter):
+        parameter.is_listed = True
+        self[parameter.name] = parameter
+        return parameter
 
     def _find(self, name):
         whole = self.prefix + name
@@ -409,8 +414,8 @@ class ParameterDict(dict):
 
     def _lookup(self, whole):
         """A parameter by its whole name, from here or from where these are shared from."""
-        if whole in self or whole in self.by_prefix:
-            return self[whole] if whole in self else self.by_prefix[whole]
+        if whole in self:
+            return self[whole]
         return None if self.shared is None else self.shared._lookup(whole)
 
     def update(self, other):
@@ -461,6 +466,13 @@ def load_arrays(parameters, filename, allow_missing=False, ignore_extra=False, p
         if name in parameters:
             parameters[name].cast(array.dtype)
             parameters[name].set_data(array)
+
+
+def _with_default(initializer, default):
+    """An initializer of several weights takes that of the block for those that have none of their own."""
+    if hasattr(initializer, "set_initializer"):
+        initializer.set_initializer(default)
+    return initializer
 
 
 def plain_name(name):

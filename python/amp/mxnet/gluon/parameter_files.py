@@ -57,7 +57,7 @@ class ParameterFiles:
     def _named_as_in(self, filename):
         """The parameters by their places in the tree, or by their prefixes for a file that `save_params` wrote."""
         named = self._collect("")
-        if not self._naming.is_named:
+        if self._generation.names_places:
             return named
         cut = len(self.prefix)
         by_prefix = {name[cut:]: parameter for name, parameter in self.collect_params().items()}

@@ -1,14 +1,22 @@
 """Recurrent layers, run by the operator RNN, and cells, which are run step by step."""
 
-from ... import nd
-from ...base import ArgumentError, UnsupportedError
+import math
+
+from ... import _trace, nd, sym
+from ...base import ArgumentError, UnsupportedError, dtype_name
+from ...sym import Symbol
+from .. import np
 from . import recurrent
 from .contrib.rnn import conv_rnn_cell
 from .contrib.rnn.conv_rnn_cell import *  # noqa: F403 - MXNet 2 has these cells here
 from .contrib.rnn.rnn_cell import VariationalDropoutCell  # noqa: F401
-from .nn.layer import Layer, functions_of, value_of
+from .nn.layer import Layer
 from .recurrent import *  # noqa: F403 - cells are named here
 from .recurrent.projected import LSTMPCell
+from .recurrent.weights import PackedWeights, WeightLayout, weight_parts
+
+_KINDS = "i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight"
+_OF_SYMBOLS = sym.Variable, sym.var, sym.zeros, sym.ones
 
 
 class _RNNLayer(Layer):
@@ -55,23 +63,28 @@ class _RNNLayer(Layer):
         self._directions = ["l", "r"] if bidirectional else ["l"]
         self._dropout, self._dtype, self._use_length = dropout, dtype, use_sequence_length
         self._projection_size = projection_size
-        rows = self._gates * hidden_size
-        outputs = projection_size or hidden_size
-        for layer, direction in self._order():
-            inputs = input_size if layer == 0 else outputs * len(self._directions)
-            stem = f"{direction}{layer}"
-            self.parameter(f"{stem}_i2h_weight", (rows, inputs), i2h_weight_initializer, dtype)
-            self.parameter(f"{stem}_h2h_weight", (rows, outputs), h2h_weight_initializer, dtype)
-            self.parameter(f"{stem}_i2h_bias", (rows,), i2h_bias_initializer, dtype)
-            self.parameter(f"{stem}_h2h_bias", (rows,), h2h_bias_initializer, dtype)
-            if projection_size:
-                self.parameter(f"{stem}_h2r_weight", (outputs, hidden_size), h2r_weight_initializer, dtype)
+        self._input_size = input_size
+        initializers = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        parts = weight_parts(self._weight_layout(), dict(zip(_KINDS, (*initializers, h2r_weight_initializer))))
+        if self._generation.packs_recurrent_weights:
+            shape = (sum(map(math.prod, (part.shape for part in parts))) if input_size else -1,)
+            self.parameter("rnn_param", shape, PackedWeights(self._weight_layout, parts), dtype)
+        else:
+            for part in sorted(parts, key=lambda part: part[:2]):
+                self.parameter(part.name, part.shape, part.init, dtype)
 
-    def _order(self):
-        return [(layer, direction) for layer in range(self._num_layers) for direction in self._directions]
+    def _weight_layout(self):
+        return WeightLayout(
+            self._gates, self._hidden_size, self._input_size, self._num_layers, self._directions, self._projection_size
+        )
 
     def infer_shape(self, x, *args):
         """Learns input_size."""
+        self._input_size = x.shape[2]
+        if self._generation.packs_recurrent_weights:
+            parts = weight_parts(self._weight_layout(), {})
+            self.rnn_param.shape = (sum(math.prod(part.shape) for part in parts),)
+            return
         for direction in self._directions:
             getattr(self, f"{direction}0_i2h_weight").shape = (self._gates * self._hidden_size, x.shape[2])
 
@@ -91,71 +104,104 @@ class _RNNLayer(Layer):
         >>> [state.shape for state in mx.gluon.rnn.LSTM(6).begin_state(2)]
         [(1, 2, 6), (1, 2, 6)]
         """
-        make = func or nd.zeros
-        return [make(shape=info["shape"], **kwargs) for info in self.state_info(batch_size)]
+        if func in _OF_SYMBOLS:
+            named = [{"name": f"{self.prefix}h0_{i}"} for i in range(self._num_states)]
+        else:
+            named = [{}] * self._num_states
+        make = func or (np.zeros if self._generation.records_arrays else nd.zeros)
+        return [make(shape=info["shape"], **name, **kwargs) for info, name in zip(self.state_info(batch_size), named)]
 
-    def forward(self, inputs, states=None, sequence_length=None):
+    def __call__(self, inputs, states=None, sequence_length=None):
         """`inputs` and states as the class says; `sequence_length` (N,) where use_sequence_length is True."""
-        module = functions_of(inputs)
-        if self._layout == "NTC":
-            inputs = module.swapaxes(inputs, dim1=0, dim2=1)
-        given = [states] if states is not None and not isinstance(states, (list, tuple)) else states
-        output, new_states = self._run_operator(module, inputs, given, sequence_length)
-        if self._layout == "NTC":
-            output = module.swapaxes(output, dim1=0, dim2=1)
+        form = "none" if states is None else "list" if isinstance(states, (list, tuple)) else "one"
+        self.__dict__["_call_state"] = form  # no part of the block
         if states is None:
-            return output
-        return [output, new_states if isinstance(states, (list, tuple)) else new_states[0]]
+            states = self._zero_states(inputs)
+        lengths = (sequence_length,) if self._use_length else ()
+        return super().__call__(inputs, [states] if form == "one" else list(states), *lengths)
 
-    def _run_operator(self, module, inputs, states, sequence_length):
-        if states is None:
-            states = self._zero_states(module, inputs)
+    def _zero_states(self, inputs):
+        """Zeros for a batch as large as that of the inputs, whatever that will be."""
+        if isinstance(inputs, Symbol):
+            return self.begin_state(0, func=sym.zeros, dtype=self._dtype)
+        batch = self._layout.index("N")
+        if _trace.current() is not None:
+            return [_open_zeros(inputs, batch, info["shape"]) for info in self.state_info()]
+        states = self.begin_state(inputs._shape[batch], func=nd.zeros)
+        return [type(inputs)(state.astype(inputs.dtype, copy=False)) for state in states]
+
+    def hybrid_forward(self, F, inputs, states, sequence_length=None, **parameters):  # noqa: N803 - MXNet's name
+        """The output, and the states where a call gives states."""
         if len(states) != self._num_states:
             raise ArgumentError(f"{type(self).__name__}: expected {self._num_states} states, got {len(states)}")
+        if self._layout == "NTC":
+            inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         if self._projection_size:
-            return self._run_cells(module, inputs, states)
-        if not self._dropout:
-            return self._run_layers(module, range(self._num_layers), inputs, states, sequence_length)
-        parts = [module.split(state, axis=0, num_outputs=self._num_layers) for state in states]
-        following = []
-        for layer in range(self._num_layers):
-            if layer > 0:
-                inputs = module.Dropout(inputs, p=self._dropout)
-            own = [part[layer] if self._num_layers > 1 else state for part, state in zip(parts, states)]
-            inputs, own = self._run_layers(module, [layer], inputs, own, sequence_length)
-            following.append(own)
-        return inputs, [module.concat(*column, dim=0) for column in zip(*following)]
+            output, following = self._run_cells(F, inputs, states, parameters)
+        else:
+            output, following = self._run_operator(F, inputs, states, sequence_length, parameters)
+        if self._layout == "NTC":
+            output = F.swapaxes(output, dim1=0, dim2=1)
+        if self._call_state == "none":
+            return output
+        return [output, following[0] if self._call_state == "one" else following]
 
-    def _run_layers(self, module, layers, inputs, states, sequence_length):
-        """Some layers as one operator."""
+    def _run_operator(self, F, inputs, states, sequence_length, parameters):  # noqa: N803 - MXNet's name
         named = dict(zip(("state", "state_cell"), states))
         if self._use_length:
             named["sequence_length"] = sequence_length
-        outputs = module.RNN(
+        outputs = F.RNN(
             data=inputs,
-            parameters=self._packed(module, inputs, layers),
+            parameters=self._packed(F, parameters),
             **named,
             mode=self._mode,
             state_size=self._hidden_size,
-            num_layers=len(layers),
+            num_layers=self._num_layers,
             bidirectional=len(self._directions) == 2,
+            p=self._dropout,
             state_outputs=True,
             use_sequence_length=self._use_length,
         )
         return outputs[0], [outputs[i] for i in range(1, 1 + self._num_states)]
 
-    def _run_cells(self, module, inputs, states):
+    def _run_cells(self, F, inputs, states, parameters):  # noqa: N803 - MXNet's name
         """All layers step by step."""
-        count = self._num_layers * len(self._directions)
-        parts = [
-            [module.reshape(part, shape=(-3, -2)) for part in (module.split(state, axis=0, num_outputs=count))]
-            if count > 1
-            else [module.reshape(state, shape=(-3, -2))]
-            for state in states
-        ]
-        first = [state for of_cell in zip(*parts) for state in of_cell]
-        outputs, last = self._unfuse().unroll(inputs.shape[0], inputs, first, "TNC", True)
-        return outputs, [module.stack(*last[kind :: self._num_states], axis=0) for kind in range(self._num_states)]
+        weights = self._weights_by_part(F, parameters)
+        first = [iter(_split(F, state, self._num_layers * len(self._directions))) for state in states]
+        following = []
+        for layer in range(self._num_layers):
+            if layer and self._dropout:
+                inputs = F.Dropout(inputs, p=self._dropout)
+            outputs = []
+            for direction in self._directions:
+                own = {kind: weights[layer, direction, kind] for kind in _KINDS}
+                output, last = self._run_cell(F, inputs, [next(state) for state in first], own, direction == "r")
+                outputs.append(output)
+                following.append(last)
+            inputs = outputs[0] if len(outputs) == 1 else F.concat(*outputs, dim=2)
+        return inputs, [F.stack(*column, axis=0) for column in zip(*following)]
+
+    def _run_cell(self, F, inputs, states, weights, is_reversed):  # noqa: N803 - MXNet's name
+        """One layer in one direction."""
+        cell = self._cell_with_projection(self._hidden_size, self._projection_size, prefix="")
+        steps = _split(F, inputs, inputs.shape[0])
+        outputs = []
+        for step in reversed(steps) if is_reversed else steps:
+            output, states = cell.hybrid_forward(F, step, states, **weights)
+            outputs.append(output)
+        return F.stack(*(reversed(outputs) if is_reversed else outputs), axis=0), states
+
+    def _weights_by_part(self, F, parameters):  # noqa: N803 - MXNet's name
+        """{(layer, direction, kind): weights}"""
+        parts, found, begin = weight_parts(self._weight_layout(), {}), {}, 0
+        for part in parts:
+            if self._generation.packs_recurrent_weights:
+                end = begin + math.prod(part.shape)
+                piece = F.slice_axis(parameters["rnn_param"], axis=0, begin=begin, end=end)
+                found[part[:3]], begin = F.Reshape(piece, shape=part.shape), end
+            else:
+                found[part[:3]] = parameters[part.name]
+        return found
 
     def _unfuse(self):
         """A stack of cells with the parameters of the layers."""
@@ -173,26 +219,46 @@ class _RNNLayer(Layer):
             return self._cell_with_projection(self._hidden_size, self._projection_size, prefix=prefix)
         return self._cell(self._hidden_size, prefix=prefix)
 
-    def _zero_states(self, module, inputs):
-        if hasattr(inputs, "shape"):
-            return [type(inputs)(state.astype(inputs.dtype, copy=False)) for state in self.begin_state(inputs.shape[1])]
-        return [module._zeros(shape=info["shape"], dtype=self._dtype) for info in self.state_info()]
-
-    def _packed(self, module, inputs, layers):
+    def _packed(self, F, parameters):  # noqa: N803 - MXNet's name
         """The parameters as the operator wants them: a vector of weights, layer by layer, then biases."""
-        names = [
-            f"{direction}{layer}_{kind}_{part}"
-            for part in ("weight", "bias")
-            for layer in layers
-            for direction in self._directions
-            for kind in ("i2h", "h2h")
-        ]
-        flat = [module.Reshape(value_of(getattr(self, name), inputs), shape=(-1,)) for name in names]
-        return module._internal._rnn_param_concat(*flat, dim=0)
+        if self._generation.packs_recurrent_weights:
+            return parameters["rnn_param"]
+        names = [part.name for part in weight_parts(self._weight_layout(), {})]
+        flat = [F.Reshape(parameters[name], shape=(-1,)) for name in names]
+        return F._internal._rnn_param_concat(*flat, dim=0)
+
+    def _collect(self, prefix):
+        """Files of MXNet 1.x name the cells that compute the same."""
+        if self._generation.packs_recurrent_weights:
+            return super()._collect(prefix)
+        both = len(self._directions) == 2
+        named = {}
+        for part in weight_parts(self._weight_layout(), {}):
+            cell = f"{part.layer}.{part.direction}_cell" if both else str(part.layer)
+            named[f"{prefix}_unfused.{cell}.{part.kind}"] = self._reg_params[part.name]
+        return named
+
+    def cast(self, dtype):
+        """Changes the dtype of all parameters and of the states that calls begin with."""
+        super().cast(dtype)
+        self._dtype = dtype_name(dtype)
 
     def __repr__(self):
-        sizes = f"{self.l0_i2h_weight.shape[1] or None} -> {self._hidden_size}"
+        sizes = f"{self._input_size or None} -> {self._hidden_size}"
         return f"{type(self).__name__}({sizes}, layers={self._num_layers}, layout={self._layout!r})"
+
+
+def _open_zeros(inputs, batch, shape):
+    """Zeros of (L, N, H) for `inputs` of any size N on the axis `batch`: operators that a graph has for all N."""
+    first = inputs.slice_axis(axis=1 - batch, begin=0, end=1).slice_axis(axis=2, begin=0, end=1)
+    column = first.zeros_like() if batch else first.zeros_like().swapaxes(0, 1)  # (1, N, 1)
+    return column.broadcast_axes(axis=(0, 2), size=(shape[0], shape[2]))
+
+
+def _split(F, array, count):  # noqa: N803 - MXNet's name
+    """The parts of the first axis, a list."""
+    parts = F.SliceChannel(array, num_outputs=count, axis=0, squeeze_axis=True)
+    return list(parts) if count > 1 else [parts]
 
 
 def _documented(name, shapes):

@@ -6,10 +6,6 @@ from ..block import HybridBlock
 class Classifier(HybridBlock):
     """A network with the parts `features` and `output`."""
 
-    def _prefix_of_part(self, prefix):
-        """The prefix of a part: None where the network has no prefix, and names tell places."""
-        return prefix if self._naming.is_named else None
-
     def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` is (N, 3, H, W)."""
         return self.output(self.features(x))

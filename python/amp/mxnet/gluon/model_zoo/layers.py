@@ -15,50 +15,50 @@ class RELU6(HybridBlock):
 
     def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has any shape."""
-        return F.clip(x, a_min=0, a_max=6)
+        return F.clip(x, a_min=0, a_max=6, name="relu6")
 
 
 class LinearBottleneck(HybridBlock):
     """Layers from wide to narrow; the input is added where the shapes agree."""
 
-    def __init__(self, description, is_named):
+    def __init__(self, description):
         super().__init__()
         self.use_shortcut = description._adds
         with self.name_scope():
-            self.out = layers_of(description._body, is_named)
+            self.out = layers_of(description._body)
 
     def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` is (N, C, H, W)."""
-        return self.out(x) + x if self.use_shortcut else self.out(x)
+        return F.elemwise_add(self.out(x), x) if self.use_shortcut else self.out(x)
 
 
-def layers_of(description, is_named):
-    """The layer, or the container of layers, of a description. `is_named`: in a network with a prefix.
+def layers_of(description):
+    """The layer, or the container of layers, of a description.
 
     Raises ArgumentError for an unknown kind of description.
     """
     make = _LAYERS.get(type(description))
     if make is None:
         raise ArgumentError(f"{type(description).__name__} has no layer")
-    return make(description, is_named)
+    return make(description)
 
 
-def _container(container_class, parts, prefix, is_named, **options):
-    container = container_class(prefix=(prefix or "") if is_named else None, **options)
+def _container(container_class, parts, prefix, **options):
+    container = container_class(prefix=prefix or "", **options)
     with container.name_scope() if prefix else contextlib.nullcontext():
-        container.add(*(layers_of(part, is_named) for part in parts))
+        container.add(*(layers_of(part) for part in parts))
     return container
 
 
-def _chain(chain, is_named):
-    return _container(nn.HybridSequential, chain.blocks, chain._prefix, is_named)
+def _chain(chain):
+    return _container(nn.HybridSequential, chain.blocks, chain._prefix)
 
 
-def _branches(branches, is_named):
-    return _container(nn.HybridConcatenate, branches._blocks, branches._prefix, is_named, axis=1)
+def _branches(branches):
+    return _container(nn.HybridConcatenate, branches._blocks, branches._prefix, axis=1)
 
 
-def _conv(conv, is_named):
+def _conv(conv):
     return nn.Conv2D(
         conv.channels,
         conv.kernel,
@@ -69,16 +69,16 @@ def _conv(conv, is_named):
         use_bias=conv.bias,
         weight_initializer=_initializer(conv.init),
         in_channels=conv.in_channels,
-        prefix=f"{conv.name}_" if is_named and conv.name else None,
+        prefix=f"{conv.name}_" if conv.name else None,
     )
 
 
-def _dense(dense, is_named):
+def _dense(dense):
     activation = "relu" if dense.relu else None
     return nn.Dense(dense.units, activation, weight_initializer=_initializer(dense.init), in_units=dense.in_units)
 
 
-def _pool(pool, is_named):
+def _pool(pool):
     if pool.is_global:
         return nn.GlobalMaxPool2D() if pool.kind == "max" else nn.GlobalAvgPool2D()
     pool_class = nn.MaxPool2D if pool.kind == "max" else nn.AvgPool2D
@@ -98,11 +98,11 @@ _LAYERS = {
     blocks.Conv: _conv,
     blocks.Dense: _dense,
     blocks.Pool: _pool,
-    blocks.BatchNorm: lambda norm, _: nn.BatchNorm(epsilon=norm.eps, scale=norm.scale),
-    blocks.Relu: lambda *_: nn.Activation("relu"),
-    blocks.Relu6: lambda *_: RELU6(),
-    blocks.Flatten: lambda *_: nn.Flatten(),
-    blocks.Dropout: lambda *_: nn.Dropout(0.5),
-    blocks.Identity: lambda *_: nn.Identity(),
+    blocks.BatchNorm: lambda norm: nn.BatchNorm(epsilon=norm.eps, scale=norm.scale),
+    blocks.Relu: lambda _: nn.Activation("relu"),
+    blocks.Relu6: lambda _: RELU6(),
+    blocks.Flatten: lambda _: nn.Flatten(),
+    blocks.Dropout: lambda _: nn.Dropout(0.5),
+    blocks.Identity: lambda _: nn.Identity(),
     mobilenet._Bottleneck: LinearBottleneck,
 }

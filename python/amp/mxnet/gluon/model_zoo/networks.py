@@ -47,7 +47,7 @@ class VGG(Classifier):
 
     def _make_features(self, layers, filters, batch_norm):
         """The convolutions, in a HybridSequential."""
-        features = HybridSequential(prefix=self._prefix_of_part(""))
+        features = HybridSequential(prefix="")
         for count, channels in zip(layers, filters):
             for _ in range(count):
                 weight = initializers.Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
@@ -76,14 +76,14 @@ class DenseNet(Classifier):
         super().__init__(**kwargs)
         channels = num_init_features
         with self.name_scope():
-            self.features = HybridSequential(prefix=self._prefix_of_part(""))
+            self.features = HybridSequential(prefix="")
             self.features.add(Conv2D(channels, 7, 2, 3, use_bias=False), BatchNorm(), Activation("relu"))
             self.features.add(MaxPool2D(3, 2, 1))
             for i, count in enumerate(block_config):
                 if i:
                     channels //= 2
                     self.features.add(HybridSequential(*_normalized(channels, 1), AvgPool2D(2)))
-                stage = HybridSequential(prefix=self._prefix_of_part(f"stage{i + 1}_"))
+                stage = HybridSequential(prefix=f"stage{i + 1}_")
                 with stage.name_scope():
                     stage.add(*(_dense_layer(growth_rate, bn_size, dropout) for _ in range(count)))
                 self.features.add(stage)
@@ -101,7 +101,7 @@ def _dense_layer(growth, bn_size, dropout):
     body = HybridSequential(*_normalized(bn_size * growth, 1), *_normalized(growth, 3))
     if dropout:
         body.add(Dropout(dropout))
-    layer = HybridConcatenate(axis=1)
+    layer = HybridConcatenate(axis=1, prefix="")
     layer.add(Identity(), body)
     return layer
 
@@ -111,10 +111,9 @@ class _Described(Classifier):
 
     def __init__(self, network, **kwargs):
         super().__init__(**kwargs)
-        is_named = self._naming.is_named
         with self.name_scope():
-            self.features = layers_of(network.features, is_named)
-            self.output = layers_of(network.output, is_named)
+            self.features = layers_of(network.features)
+            self.output = layers_of(network.output)
 
 
 class AlexNet(_Described):

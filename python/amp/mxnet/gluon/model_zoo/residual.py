@@ -133,7 +133,7 @@ class _ResNet(Classifier):
                 f"expected {len(layers) + 1}, got {len(channels)}"
             )
         with self.name_scope():
-            self.features = HybridSequential(prefix=self._prefix_of_part(""))
+            self.features = HybridSequential(prefix="")
             self._add_front()
             self.features.add(*self._stem(channels[0], thumbnail))
             for i, count in enumerate(layers):
@@ -153,8 +153,8 @@ class _ResNet(Classifier):
 
     def _make_layer(self, block, layers, channels, stride, stage_index, in_channels=0):
         """A stage: so many blocks, of which the first one changes the size and the channels."""
-        stage = HybridSequential(prefix=self._prefix_of_part(f"stage{stage_index}_"))
-        unnamed = {"prefix": self._prefix_of_part("")}
+        stage = HybridSequential(prefix=f"stage{stage_index}_")
+        unnamed = {"prefix": ""}
         with stage.name_scope():
             stage.add(block(channels, stride, channels != in_channels, in_channels=in_channels, **unnamed))
             for _ in range(layers - 1):

@@ -3,11 +3,13 @@
 import functools
 import os
 
+from .... import nd
+from ....base import ArgumentError
 from ....base import did_you_mean as _did_you_mean
 from ....model_zoo.table import NETWORKS
 from ....model_zoo.table import list_models as _list_models
+from ..parameter import plain_name
 from .by_name import build
-from .network import NetworkBlock, refuse_download
 from .networks import VGG, AlexNet, DenseNet, Inception3, MobileNet, MobileNetV2, SqueezeNet
 from .residual import (
     BasicBlockV1,
@@ -63,30 +65,45 @@ def get_model(name, pretrained=False, ctx=None, root=None, classes=1000, *, devi
     """The network `name` as a block: (N, 3, H, W) -> (N, classes), with the parts `features` and `output`.
 
     `pretrained` is the path of a parameter file: of the Gluon zoo, or of an exported model. This package brings no
-    parameters: pretrained=True raises ArgumentError. `ctx`, `device` and `root` have no effect. With further settings
-    of the network's class, such as thumbnail=True or a prefix, the network is an object of that class, and
-    `pretrained` is a file of its `save_parameters`. Raises ArgumentError for an unknown name, TypeError for unknown
-    settings.
+    parameters: pretrained=True raises ArgumentError. `ctx`, `device` and `root` have no effect. Further settings are
+    those of the network's class, such as thumbnail=True or a prefix. Raises ArgumentError for an unknown name,
+    TypeError for unknown settings.
 
     >>> net = mx.gluon.model_zoo.vision.get_model("resnet18_v1", classes=10)
     >>> net.initialize()
     >>> net(amp.nd.ones((1, 3, 64, 64))).shape
     (1, 10)
     """
-    if not kwargs:
-        return NetworkBlock(name, classes, pretrained)
-    refuse_download(name, pretrained)
+    if pretrained is True:
+        raise ArgumentError(f"{name}: no parameters come with this package; pass pretrained='file.params'")
     net = build(name, classes, **kwargs)
     if pretrained:
-        net.load_parameters(os.fspath(pretrained))
+        _load(net, os.fspath(pretrained))
     return net
+
+
+def _load(net, filename):
+    """Reads a file that names parameters by their places, or by prefixes: then with another number of the network."""
+    arrays = {plain_name(name): array for name, array in nd.load(filename).items()}
+    if any("." in name for name in arrays):
+        net.load_dict(arrays)
+        return
+    by_prefix = {name: parameter for name, parameter in net.collect_params().items()}
+    places = {id(parameter): place for place, parameter in net._collect("").items()}
+    own, given = _common_prefix(by_prefix), _common_prefix(arrays)
+    renamed = {name.removeprefix(own): places[id(parameter)] for name, parameter in by_prefix.items()}
+    net.load_dict({renamed.get(name.removeprefix(given), name): array for name, array in arrays.items()})
+
+
+def _common_prefix(names):
+    return os.path.commonprefix(list(names)).rpartition("_")[0] + "_"
 
 
 def get_resnet(version, num_layers, **kwargs):
     """ResNet V1 or V2 of so many layers; options are those of `get_model`.
 
     >>> type(mx.gluon.model_zoo.vision.get_resnet(1, 18)).__name__
-    'NetworkBlock'
+    'ResNetV1'
     """
     return get_model(f"resnet{num_layers}_v{version}", **kwargs)
 
@@ -95,7 +112,7 @@ def get_vgg(num_layers, *, batch_norm=False, **kwargs):
     """VGG of so many layers, with or without batch norms.
 
     >>> type(mx.gluon.model_zoo.vision.get_vgg(11, batch_norm=True)).__name__
-    'NetworkBlock'
+    'VGG'
     """
     return get_model(f"vgg{num_layers}" + ("_bn" if batch_norm else ""), **kwargs)
 
@@ -104,7 +121,7 @@ def get_mobilenet(multiplier, **kwargs):
     """MobileNet of that width: 1.0, 0.75, 0.5 or 0.25.
 
     >>> type(mx.gluon.model_zoo.vision.get_mobilenet(0.25)).__name__
-    'NetworkBlock'
+    'MobileNet'
     """
     return get_model(f"mobilenet{float(multiplier)}", **kwargs)
 
@@ -113,7 +130,7 @@ def get_mobilenet_v2(multiplier, **kwargs):
     """MobileNetV2 of that width: 1.0, 0.75, 0.5 or 0.25.
 
     >>> type(mx.gluon.model_zoo.vision.get_mobilenet_v2(0.25)).__name__
-    'NetworkBlock'
+    'MobileNetV2'
     """
     return get_model(f"mobilenetv2_{float(multiplier)}", **kwargs)
 
@@ -122,7 +139,7 @@ def get_densenet(num_layers, **kwargs):
     """DenseNet of so many layers.
 
     >>> type(mx.gluon.model_zoo.vision.get_densenet(121)).__name__
-    'NetworkBlock'
+    'DenseNet'
     """
     return get_model(f"densenet{num_layers}", **kwargs)
 
@@ -131,7 +148,7 @@ def get_squeezenet(version, **kwargs):
     """SqueezeNet 1.0 or 1.1.
 
     >>> type(mx.gluon.model_zoo.vision.get_squeezenet("1.1")).__name__
-    'NetworkBlock'
+    'SqueezeNet'
     """
     return get_model(f"squeezenet{version}", **kwargs)
 

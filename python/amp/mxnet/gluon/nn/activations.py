@@ -2,7 +2,7 @@
 
 from ....base import ArgumentError
 from ...init import Constant
-from .layer import Layer, functions_of
+from .layer import Layer
 
 
 class Activation(Layer):
@@ -22,9 +22,9 @@ class Activation(Layer):
     def _alias(self):
         return self._act_type
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return self.run("Activation", x, act_type=self._act_type)
+        return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self):
         return f"Activation({self._act_type})"
@@ -49,9 +49,9 @@ class LeakyReLU(Layer):
     def _settings_text(self):
         return str(self._alpha)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return self.run("LeakyReLU", x, act_type="leaky", slope=self._alpha)
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
 
 class PReLU(Layer):
@@ -68,9 +68,9 @@ class PReLU(Layer):
         super().__init__(**kwargs)
         self.parameter("alpha", (in_channels,), _quarter() if alpha_initializer is None else alpha_initializer)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, alpha):  # noqa: N803 - MXNet's name
         """The function of every element of `x`, whose channels are on axis 1."""
-        return self.run("LeakyReLU", x, self.alpha, act_type="prelu")
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
 def _quarter():
@@ -89,9 +89,9 @@ class ELU(Layer):
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return self.run("LeakyReLU", x, act_type="elu", slope=self._alpha)
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
 class SELU(Layer):
@@ -101,9 +101,9 @@ class SELU(Layer):
     (2,)
     """
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return self.run("LeakyReLU", x, act_type="selu")
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
 class GELU(Layer):
@@ -122,9 +122,9 @@ class GELU(Layer):
             raise ArgumentError(f"GELU: approximation is 'erf' or 'tanh', got {approximation!r}")
         self._act_type = f"gelu_{approximation}"
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return self.run("LeakyReLU", x, act_type=self._act_type)
+        return F.LeakyReLU(x, act_type=self._act_type, name="fwd")
 
 
 class Swish(Layer):
@@ -139,9 +139,9 @@ class Swish(Layer):
         super().__init__(**kwargs)
         self._beta = beta
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """The function of every element of `x`."""
-        return x * functions_of(x).sigmoid(x if self._beta == 1 else x * self._beta)
+        return x * F.sigmoid(x * self._beta, name="fwd")
 
 
 class SiLU(Swish):
@@ -161,4 +161,4 @@ def activation_of(layer, name):
     if not name:
         return None
     with layer.name_scope():
-        return Activation(name, prefix=f"{name}_" if layer._naming.is_named else None)
+        return Activation(name, prefix=f"{name}_")

@@ -48,10 +48,10 @@ class Dense(Layer):
         """Learns in_units."""
         self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, weight, bias=None):  # noqa: N803 - MXNet's name
         """`x` is (N, ...), or (..., in_units) with flatten=False."""
-        settings = {"num_hidden": self._units, "flatten": self._flatten, "no_bias": self.bias is None}
-        out = self.run("FullyConnected", x, self.weight, self.bias, **settings)
+        settings = {"num_hidden": self._units, "flatten": self._flatten, "no_bias": bias is None}
+        out = F.FullyConnected(x, weight, bias, **settings, name="fwd")
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
@@ -77,9 +77,9 @@ class Embedding(Layer):
     def _settings_text(self):
         return "{input_dim} -> {output_dim}, {dtype}".format(**self._settings)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, weight):  # noqa: N803 - MXNet's name
         """`x` holds indices, integers or floats of any shape; the output has one more axis."""
-        return self.run("Embedding", x, self.weight, **self._settings)
+        return F.Embedding(x, weight, **self._settings, name="fwd")
 
 
 class Flatten(Layer):
@@ -89,9 +89,9 @@ class Flatten(Layer):
     (2, 12)
     """
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has two axes at least."""
-        return self.run("Flatten", x)
+        return F.flatten(x)
 
 
 class Dropout(Layer):
@@ -111,9 +111,9 @@ class Dropout(Layer):
     def _settings_text(self):
         return f"p = {self._rate}, axes={self._axes}"
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` as it is; a graph has a node for it."""
-        return self.run("Dropout", x, p=self._rate, axes=tuple(self._axes)) if self._rate > 0 else x
+        return F.Dropout(x, p=self._rate, axes=tuple(self._axes), name="fwd") if self._rate > 0 else F.identity(x)
 
 
 class Identity(HybridBlock):
@@ -124,7 +124,7 @@ class Identity(HybridBlock):
     <NDArray float32[2]>
     """
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x`."""
         return x
 
@@ -170,9 +170,9 @@ class HybridLambda(HybridBlock):
     def _settings_text(self):
         return getattr(self._function, "__name__", repr(self._function))
 
-    def forward(self, x, *args):
+    def hybrid_forward(self, F, x, *args):  # noqa: N803 - MXNet's name
         """The function's result."""
-        return self._function(functions_of(x), x, *args) if self._takes_module else self._function(x, *args)
+        return self._function(F, x, *args) if self._takes_module else self._function(x, *args)
 
 
 def _named_function(function):

@@ -2,7 +2,7 @@
 
 import warnings
 
-from ..block import Block, HybridBlock, starts_graph
+from ..block import Block, HybridBlock
 from .layer import functions_of
 
 
@@ -35,10 +35,9 @@ class _Chain(_Container):
         self.add(*blocks)
 
     def _empty(self):
-        return HybridSequential() if isinstance(self, HybridBlock) else Sequential()
+        return (HybridSequential if isinstance(self, HybridBlock) else Sequential)(prefix=self.prefix)
 
-    def forward(self, x, *args):
-        """The last block's output; each takes the output of the one before it, the first one all arguments."""
+    def _chained(self, x, *args):
         for block in self._children.values():
             x = block(x, *args)
             args = ()
@@ -55,6 +54,10 @@ class Sequential(_Chain, Block):
     >>> net(amp.nd.ones((2, 4))).shape
     (2, 3)
     """
+
+    def forward(self, x, *args):
+        """The last block's output; each takes the output of the one before it, the first one all arguments."""
+        return self._chained(x, *args)
 
     def hybridize(self, active=True, **kwargs):
         """Makes the blocks run as graphs, each by itself. Warns where a HybridSequential could be one graph."""
@@ -73,24 +76,25 @@ class HybridSequential(_Chain, HybridBlock):
     (2, 3)
     """
 
-    forward = starts_graph(_Chain.forward)
+    def hybrid_forward(self, F, x, *args):  # noqa: N803 - MXNet's name
+        """The last block's output; each takes the output of the one before it, the first one all arguments."""
+        return self._chained(x, *args)
 
 
-class _SideBySide(_Container):
+class _SideBySide:
     def __init__(self, axis=-1, prefix=None, params=None):
-        super().__init__(prefix, params)
-        self._axis = axis
+        super().__init__(prefix=prefix, params=params)
+        self.axis = axis
 
     def _empty(self):
-        return type(self)(self._axis)
+        return type(self)(self.axis, prefix=self.prefix)
 
-    def forward(self, x):
-        """The outputs of all blocks on `x`, one behind the other along the axis."""
+    def _joined(self, x):
         outputs = [block(x) for block in self._children.values()]
-        return functions_of(outputs[0]).concat(*outputs, dim=self._axis)
+        return functions_of(outputs[0]).concat(*outputs, dim=self.axis)
 
 
-class Concatenate(_SideBySide, Block):
+class Concatenate(_SideBySide, Sequential):
     """Concatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
 
     >>> block = mx.gluon.nn.Concatenate(axis=1)
@@ -99,8 +103,15 @@ class Concatenate(_SideBySide, Block):
     (2, 6)
     """
 
+    def _alias(self):
+        return "concurrent"  # its name in MXNet 1.x
 
-class HybridConcatenate(_SideBySide, HybridBlock):
+    def forward(self, x):
+        """The outputs of all blocks on `x`, one behind the other along the axis."""
+        return self._joined(x)
+
+
+class HybridConcatenate(_SideBySide, HybridSequential):
     """HybridConcatenate(axis=-1): blocks side by side on one input; their outputs are concatenated.
 
     >>> block = mx.gluon.nn.HybridConcatenate(axis=1)
@@ -108,6 +119,13 @@ class HybridConcatenate(_SideBySide, HybridBlock):
     >>> block(amp.nd.ones((2, 3))).shape
     (2, 6)
     """
+
+    def _alias(self):
+        return "hybridconcurrent"  # its name in MXNet 1.x
+
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+        """The outputs of all blocks on `x`, one behind the other along the axis."""
+        return self._joined(x)
 
 
 Concurrent, HybridConcurrent = Concatenate, HybridConcatenate  # names of MXNet 1.x

@@ -64,9 +64,12 @@ class _Conv(Layer):
         """Learns in_channels."""
         self.weight.shape = self._weight_shape(x.shape[self._layout.index("C")])
 
-    def forward(self, x):
+    def _alias(self):
+        return "conv"
+
+    def hybrid_forward(self, F, x, weight, bias=None):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        out = self.run(self._op, x, self.weight, self.bias, **self._settings)
+        out = getattr(F, self._op)(x, weight, bias, **self._settings, name="fwd")
         return out if self.act is None else self.act(out)
 
     def __repr__(self):

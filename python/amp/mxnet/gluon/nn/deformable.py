@@ -4,7 +4,7 @@ import math
 
 from ....base import ArgumentError
 from .activations import activation_of
-from .layer import Layer, functions_of, repeated, value_of
+from .layer import Layer, repeated
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -78,21 +78,22 @@ class DeformableConvolution(Layer):
             weight = getattr(self, f"{name}_weight")
             weight.shape = self._weight_shape(name, weight.shape[0], x.shape[1])
 
-    def _convolved(self, op, name, arrays, count, **settings):
-        """One of the two convolutions, an operator of `amp.nd` or `amp.nd.contrib`."""
-        bias = getattr(self, f"{name}_bias")
-        parameters = [getattr(self, f"{name}_weight"), *([] if bias is None else [bias])]
-        values = [value_of(parameter, arrays[0]) for parameter in parameters]
+    def _convolved(self, op, arrays, bias, count, **settings):
+        """One of the two convolutions, an operator of F or F.contrib."""
         settings = {**self._window, "num_group": self._groups, **settings}
-        return op(*arrays, *values, num_filter=count, no_bias=bias is None, **settings)
+        biases = [] if bias is None else [bias]
+        return op(*arrays, *biases, num_filter=count, no_bias=bias is None, **settings)
 
-    def forward(self, x):
+    def _alias(self):
+        return "deformable_conv"
+
+    def hybrid_forward(self, F, x, offset_weight, deformable_conv_weight, offset_bias=None, deformable_conv_bias=None):  # noqa: N803 - MXNet's name
         """`x` is (N, in_channels, H, W)."""
-        module = functions_of(x)
-        places = self._convolved(module.Convolution, "offset", [x], self._numbers_of_element * self._elements)
-        op, groups = getattr(module.contrib, self._op), self._deformable_groups
-        arrays = [x, *self._places(module, places)]
-        out = self._convolved(op, "deformable_conv", arrays, self._channels, num_deformable_group=groups)
+        count = self._numbers_of_element * self._elements
+        places = self._convolved(F.Convolution, [x, offset_weight], offset_bias, count)
+        arrays, groups = [x, *self._places(F, places), deformable_conv_weight], self._deformable_groups
+        op = getattr(F.contrib, self._op)
+        out = self._convolved(op, arrays, deformable_conv_bias, self._channels, num_deformable_group=groups, name="fwd")
         return out if self.act is None else self.act(out)
 
     def _places(self, module, places):
@@ -110,6 +111,9 @@ class ModulatedDeformableConvolution(DeformableConvolution):
 
     _op = "ModulatedDeformableConvolution"
     _numbers_of_element = 3
+
+    def _alias(self):
+        return "modulated_deformable_conv"
 
     def _places(self, module, places):
         offset = module.slice_axis(places, axis=1, begin=0, end=2 * self._elements)

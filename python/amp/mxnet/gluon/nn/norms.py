@@ -1,10 +1,12 @@
 """Normalization by statistics that were learned, or of the input itself."""
 
 from .... import _recording
+from ...._core import NDArray
 from ....base import dtype_name
 from .layer import Layer, listed
 
 _LOW = ("float16", "bfloat16")
+_core_asnumpy = NDArray.asnumpy  # which looks at a parameter while its block is recorded
 
 
 def _request(is_trained):
@@ -67,17 +69,17 @@ class BatchNorm(Layer):
     def _fix_gamma(self):
         """A gamma that is not trained holds what it stands for: MXNet writes 1 to it."""
         gamma = self.gamma.data()
-        if (gamma.asnumpy() != 1).any():
+        if (_core_asnumpy(gamma) != 1).any():
             _recording.write(gamma, ..., 1)
 
-    def _normalized(self, op, x, **settings):
-        if self._settings["fix_gamma"]:
+    def _normalized(self, op, *arrays, **settings):
+        if self._settings["fix_gamma"] and self.gamma._data is not None:
             self._fix_gamma()
-        return self.run(op, x, self.gamma, self.beta, self.running_mean, self.running_var, **settings)
+        return op(*arrays, **settings, name="fwd")
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):  # noqa: N803 - MXNet's name
         """`x` has any number of axes."""
-        return self._normalized("BatchNorm", x, **self._settings)
+        return self._normalized(F.BatchNorm, x, gamma, beta, running_mean, running_var, **self._settings)
 
 
 class SyncBatchNorm(BatchNorm):
@@ -96,10 +98,11 @@ class SyncBatchNorm(BatchNorm):
         super().__init__(1, momentum, epsilon, in_channels=in_channels, **kwargs)
         self._num_devices = num_devices or 1
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):  # noqa: N803 - MXNet's name
         """`x` is (N, C, ...)."""
         settings = {name: value for name, value in self._settings.items() if name != "axis"}
-        return self._normalized("_contrib_SyncBatchNorm", x, ndev=self._num_devices, key=self.name, **settings)
+        settings.update(ndev=self._num_devices, key=self.name)
+        return self._normalized(F.contrib.SyncBatchNorm, x, gamma, beta, running_mean, running_var, **settings)
 
 
 class BatchNormReLU(BatchNorm):
@@ -112,9 +115,9 @@ class BatchNormReLU(BatchNorm):
     <NDArray float32[1,2]>
     """
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):  # noqa: N803 - MXNet's name
         """`x` has any number of axes."""
-        return self.run("relu", super().forward(x))
+        return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
 
 
 class _OwnStatistics(Layer):
@@ -164,9 +167,9 @@ class LayerNorm(_OwnStatistics):
     def _settings_text(self):
         return self._text_of(eps=self._epsilon, axis=self._axis)
 
-    def forward(self, x):
-        """`x` has any number of axes."""
-        return self.run("LayerNorm", x, self.gamma, self.beta, axis=self._axis, eps=self._epsilon)
+    def hybrid_forward(self, F, data, gamma, beta):  # noqa: N803 - MXNet's name
+        """`data` has any number of axes."""
+        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
 
 class InstanceNorm(_OwnStatistics):
@@ -201,13 +204,13 @@ class InstanceNorm(_OwnStatistics):
     def _settings_text(self):
         return self._text_of(eps=self._epsilon, axis=self._axis)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x, gamma, beta):  # noqa: N803 - MXNet's name
         """`x` is (N, C, ...), with C on the axis."""
         if self._axis == 1:
-            return self.run("InstanceNorm", x, self.gamma, self.beta, eps=self._epsilon)
-        swapped = self.run("swapaxes", x, dim1=1, dim2=self._axis)
-        normed = self.run("InstanceNorm", swapped, self.gamma, self.beta, eps=self._epsilon)
-        return self.run("swapaxes", normed, dim1=1, dim2=self._axis)
+            return F.InstanceNorm(x, gamma, beta, eps=self._epsilon, name="fwd")
+        swapped = F.swapaxes(x, dim1=1, dim2=self._axis)
+        normed = F.InstanceNorm(swapped, gamma, beta, eps=self._epsilon, name="fwd")
+        return F.swapaxes(normed, dim1=1, dim2=self._axis)
 
 
 class GroupNorm(_OwnStatistics):
@@ -242,6 +245,6 @@ class GroupNorm(_OwnStatistics):
     def _settings_text(self):
         return self._text_of(eps=self._epsilon, num_groups=self._groups)
 
-    def forward(self, x):
-        """`x` is (N, C, ...)."""
-        return self.run("GroupNorm", x, self.gamma, self.beta, num_groups=self._groups, eps=self._epsilon)
+    def hybrid_forward(self, F, data, gamma, beta):  # noqa: N803 - MXNet's name
+        """`data` is (N, C, ...)."""
+        return F.GroupNorm(data, gamma, beta, num_groups=self._groups, eps=self._epsilon)

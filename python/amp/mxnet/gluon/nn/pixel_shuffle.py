@@ -4,7 +4,7 @@ import math
 
 from ....base import ArgumentError
 from ..block import HybridBlock
-from .layer import functions_of, repeated
+from .layer import repeated
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
 
@@ -22,18 +22,18 @@ class _PixelShuffle(HybridBlock):
         super().__init__(**kwargs)
         self._factors = repeated(factor, self._rank)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` is (N, channels, ...)."""
         windows = math.prod(self._factors)
-        if hasattr(x, "asnumpy") and x.shape[1] % windows:
-            raise ArgumentError(f"{type(self).__name__}: {x.shape[1]} channels are no multiple of {windows}")
-        module, rank = functions_of(x), self._rank
-        x = module.reshape(x, shape=(0, -4, -1, windows, *[0] * rank))  # (N, C, windows, sizes...)
+        if hasattr(x, "asnumpy") and x._shape[1] % windows:
+            raise ArgumentError(f"{type(self).__name__}: {x._shape[1]} channels are no multiple of {windows}")
+        rank = self._rank
+        x = F.reshape(x, shape=(0, -4, -1, windows, *[0] * rank))  # (N, C, windows, sizes...)
         for i, factor in enumerate(self._factors[:-1]):  # (N, C, factors..., sizes...)
-            x = module.reshape(x, shape=(*[0] * (2 + i), -4, factor, -1, *[0] * rank))
+            x = F.reshape(x, shape=(*[0] * (2 + i), -4, factor, -1, *[0] * rank))
         order = [axis for i in range(rank) for axis in (2 + rank + i, 2 + i)]
-        x = module.transpose(x, axes=(0, 1, *order))
-        return module.reshape(x, shape=(0, 0, *[-3] * rank))
+        x = F.transpose(x, axes=(0, 1, *order))
+        return F.reshape(x, shape=(0, 0, *[-3] * rank))
 
 
 def _documented(name, shapes):

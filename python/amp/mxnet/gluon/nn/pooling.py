@@ -31,6 +31,9 @@ class _Pool(Layer):
         if self._kind == "avg":
             self._settings["count_include_pad"] = count_include_pad is None or bool(count_include_pad)
 
+    def _alias(self):
+        return "pool"
+
     def _settings_text(self):
         settings = self._settings
         return listed(
@@ -43,9 +46,9 @@ class _Pool(Layer):
             layout=settings["layout"],
         )
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        return self.run("Pooling", x, **self._settings)
+        return F.Pooling(x, **self._settings, name="fwd")
 
 
 class _GlobalPool(Layer):
@@ -65,12 +68,15 @@ class _GlobalPool(Layer):
             "layout": _checked_layout(layout, self._axes, type(self).__name__),
         }
 
+    def _alias(self):
+        return "pool"
+
     def _settings_text(self):
         return listed(global_pool=True, pool_type=self._kind, layout=self._settings["layout"])
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        return self.run("Pooling", x, **self._settings)
+        return F.Pooling(x, **self._settings, name="fwd")
 
 
 def _checked_layout(layout, axes, name):
@@ -112,6 +118,6 @@ class ReflectionPad2D(Layer):
         super().__init__(**kwargs)
         self._width = (0, 0, 0, 0, *([padding] * 4)) if isinstance(padding, int) else tuple(padding)
 
-    def forward(self, x):
+    def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` is (N, C, H, W)."""
-        return self.run("Pad", x, mode="reflect", pad_width=self._width)
+        return F.pad(x, mode="reflect", pad_width=self._width)

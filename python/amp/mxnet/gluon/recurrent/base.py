@@ -75,6 +75,10 @@ class RecurrentCell(Block):
             options = {"name": f"{self.prefix}begin_state_{self._init_counter}", **options}
         return func(shape=info["shape"], **options)
 
+    def _named(self, what):
+        """The name of an operator, by step."""
+        return {"name": f"t{self._counter}_{what}"}
+
     def __call__(self, inputs, states):
         """(output, states) of a step."""
         self._counter += 1
@@ -175,25 +179,18 @@ class OneLayerCell(HybridRecurrentCell, Layer):
         """[{'shape': (batch_size, hidden_size), '__layout__': 'NC'}] for every state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}] * self._num_states
 
-    def _dense(self, inputs, state):
+    def _dense(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
         """What comes from the input and from the state, for all gates."""
         rows = self._gates * self._hidden_size
         return [
-            self.run("FullyConnected", data, weight, bias, num_hidden=rows, **self._named(data, which))
-            for data, weight, bias, which in (
-                (inputs, self.i2h_weight, self.i2h_bias, "i2h"),
-                (state, self.h2h_weight, self.h2h_bias, "h2h"),
-            )
+            F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, **self._named("i2h")),
+            F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, **self._named("h2h")),
         ]
 
-    def _named(self, data, what):
-        """The name of an operator on symbols, by step."""
-        return {"name": f"t{self._counter}_{what}"} if isinstance(data, Symbol) else {}
-
-    def _activated(self, data, activation, what):
+    def _activated(self, F, data, activation, what=None):  # noqa: N803 - MXNet's name
         """An activation by name, or by a function."""
         if isinstance(activation, str):
-            return functions_of(data).Activation(data, act_type=activation, **self._named(data, what))
+            return F.Activation(data, act_type=activation, **(self._named(what) if what else {}))
         return activation(data)
 
     def __repr__(self):

@@ -1,6 +1,5 @@
 """Cells of one layer."""
 
-from ..nn.layer import functions_of
 from .base import OneLayerCell
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
@@ -21,10 +20,10 @@ class RNNCell(OneLayerCell):
         super().__init__(hidden_size, *args, **kwargs)
         self._activation = activation
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
-        i2h, h2h = self._dense(inputs, states[0])
-        output = self._activated(i2h + h2h, self._activation, "out")
+        i2h, h2h = self._dense(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        output = self._activated(F, F.elemwise_add(i2h, h2h, **self._named("plus0")), self._activation, "out")
         return output, [output]
 
 
@@ -57,22 +56,27 @@ class LSTMCell(OneLayerCell):
         super().__init__(hidden_size, *initializers, input_size, prefix, params)
         self._activation, self._recurrent_activation = activation, recurrent_activation
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
-        i2h, h2h = self._dense(inputs, states[0])
-        module = functions_of(inputs)
-        gates = module.SliceChannel(i2h + h2h, num_outputs=4, **self._named(inputs, "slice"))
-        write, keep, show = (
-            self._activated(gates["ifco".index(gate)], self._recurrent_activation, gate) for gate in "ifo"
-        )
-        new = self._activated(gates[2], self._activation, "c")
-        memory = module.elemwise_add(keep * states[1], write * new, **self._named(inputs, "state"))
-        output = self._output(show, memory)
+        weights = i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        show, memory = self._gated(F, inputs, states, weights)
+        output = F.elemwise_mul(show, self._shown(F, memory), **self._named("out"))
         return output, [output, memory]
 
-    def _output(self, show, memory):
-        shown = self._activated(memory, self._activation, "activation")
-        return functions_of(show).elemwise_mul(show, shown, **self._named(show, "out"))
+    def _gated(self, F, inputs, states, weights):  # noqa: N803 - MXNet's name
+        """What the output gate shows, and the new memory."""
+        i2h, h2h = self._dense(F, inputs, states[0], *weights)
+        total = F.elemwise_add(i2h, h2h, **self._named("plus0"))
+        gates = F.SliceChannel(total, num_outputs=4, **self._named("slice"))
+        write, keep = (self._activated(F, gates["ifco".index(gate)], self._recurrent_activation, gate) for gate in "if")
+        new = self._activated(F, gates[2], self._activation, "c")
+        show = self._activated(F, gates[3], self._recurrent_activation, "o")
+        kept = F.elemwise_mul(keep, states[1], **self._named("mul0"))
+        written = F.elemwise_mul(write, new, **self._named("mul1"))
+        return show, F.elemwise_add(kept, written, **self._named("state"))
+
+    def _shown(self, F, memory):  # noqa: N803 - MXNet's name
+        return self._activated(F, memory, self._activation, "activation0")
 
 
 class GRUCell(OneLayerCell):
@@ -103,15 +107,15 @@ class GRUCell(OneLayerCell):
         super().__init__(hidden_size, *initializers, input_size, prefix, params)
         self._activation, self._recurrent_activation = activation, recurrent_activation
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
-        module = functions_of(inputs)
+        weights = i2h_weight, h2h_weight, i2h_bias, h2h_bias
         i2h, h2h = (
-            module.SliceChannel(dense, num_outputs=3, **self._named(inputs, f"{which}_slice"))
-            for dense, which in zip(self._dense(inputs, states[0]), ("i2h", "h2h"))
+            F.SliceChannel(dense, num_outputs=3, **self._named(f"{which}_slice"))
+            for dense, which in zip(self._dense(F, inputs, states[0], *weights), ("i2h", "h2h"))
         )
-        reset = self._activated(i2h[0] + h2h[0], self._recurrent_activation, "r_act")
-        update = self._activated(i2h[1] + h2h[1], self._recurrent_activation, "z_act")
-        new = self._activated(i2h[2] + reset * h2h[2], self._activation, "h_act")
-        output = module.elemwise_add((1.0 - update) * new, update * states[0], **self._named(inputs, "out"))
+        reset = self._activated(F, i2h[0] + h2h[0], self._recurrent_activation, "r_act")
+        update = self._activated(F, i2h[1] + h2h[1], self._recurrent_activation, "z_act")
+        new = self._activated(F, i2h[2] + reset * h2h[2], self._activation, "h_act")
+        output = F.elemwise_add((1.0 - update) * new, update * states[0], **self._named("out"))
         return output, [output]

@@ -48,8 +48,7 @@ class _Stack(_OfCells):
     def __getitem__(self, i):
         return list(self._children.values())[i]
 
-    def forward(self, inputs, states):
-        """(output of the uppermost cell, states of all) of a step."""
+    def _step(self, inputs, states):
         following = []
         for cell, own in self._by_cell(states):
             inputs, own = cell(inputs, own)
@@ -80,6 +79,10 @@ class SequentialRNNCell(_Stack, RecurrentCell):
     (2, 3, 3)
     """
 
+    def forward(self, inputs, states):
+        """(output of the uppermost cell, states of all) of a step."""
+        return self._step(inputs, states)
+
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     """Cells one on top of another, which can run as one graph.
@@ -90,6 +93,10 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     >>> stack.unroll(3, amp.nd.ones((2, 3, 4)), merge_outputs=True)[0].shape
     (2, 3, 5)
     """
+
+    def hybrid_forward(self, F, inputs, states):  # noqa: N803 - MXNet's name
+        """(output of the uppermost cell, states of all) of a step."""
+        return self._step(inputs, states)
 
     def infer_shape(self, i, x, is_bidirect):
         """As that of other cells; what cells give is read as it is, in a BidirectionalCell, too."""

@@ -24,9 +24,9 @@ class DropoutCell(HybridRecurrentCell):
         """There are none."""
         return []
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
-        return _dropped(inputs, self._rate, self._axes), states
+        return F.Dropout(inputs, p=self._rate, axes=self._axes, **self._named("fwd")) if self._rate else inputs, states
 
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None, valid_length=None):
         """(outputs, states); an array of all steps is dropped from at once."""
@@ -34,10 +34,6 @@ class DropoutCell(HybridRecurrentCell):
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         with self._names_for(inputs):
             return self(inputs, [])
-
-
-def _dropped(data, rate, axes=()):
-    return functions_of(data).Dropout(data, p=rate, axes=axes) if rate else data
 
 
 class ModifierCell(HybridRecurrentCell):
@@ -100,10 +96,10 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._previous = None
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
         output, following = self.base_cell(inputs, states)
-        previous = functions_of(output).zeros_like(output) if self._previous is None else self._previous
+        previous = F.zeros_like(output) if self._previous is None else self._previous
         self._previous = _zoned(self._outputs, output, previous)
         return self._previous, [_zoned(self._states, new, old) for new, old in zip(following, states)]
 
@@ -122,10 +118,10 @@ class ResidualCell(ModifierCell):
     (2, 4)
     """
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
         output, states = self.base_cell(inputs, states)
-        return functions_of(output).elemwise_add(output, inputs), states
+        return F.elemwise_add(output, inputs, **self._named("fwd")), states
 
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None, valid_length=None):
         """(outputs, states) of `length` steps."""

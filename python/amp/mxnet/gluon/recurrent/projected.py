@@ -1,6 +1,5 @@
 """A cell whose output is projected."""
 
-from ..nn.layer import functions_of
 from .cells import LSTMCell
 
 __all__ = ["LSTMPCell"]
@@ -42,7 +41,11 @@ class LSTMPCell(LSTMCell):
         sizes = self._projection_size, self._hidden_size
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
-    def _output(self, show, memory):
-        shown = functions_of(show).elemwise_mul(show, self._activated(memory, self._activation, "activation"))
-        settings = {"num_hidden": self._projection_size, "no_bias": True, **self._named(show, "out")}
-        return self.run("FullyConnected", shown, self.h2r_weight, **settings)
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, h2r_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
+        """(output, states) of a step."""
+        weights = i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        show, memory = self._gated(F, inputs, states, weights)
+        shown = F.elemwise_mul(show, self._shown(F, memory), **self._named("hidden"))
+        settings = {"num_hidden": self._projection_size, "no_bias": True, **self._named("out")}
+        output = F.FullyConnected(shown, h2r_weight, **settings)
+        return output, [output, memory]

@@ -117,7 +117,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 os.remove(self._path(name, ending))
 
     def _save_symbol(self, estimator):
-        graph = getattr(estimator.net, "_graph", None)  # of a HybridBlock; a SymbolBlock is one
+        graphs = getattr(estimator.net, "_graphs", None)  # of a HybridBlock; a SymbolBlock is a graph
+        graph = None if graphs is None else graphs.most_open()
         symbol = getattr(estimator.net, "symbol", None) if graph is None else graph.block.symbol
         if symbol is None:
             estimator.logger.info("the network is not hybridized: no symbol is saved beside its parameters")

@@ -75,13 +75,13 @@ class _Convolutions(OneLayerCell):
         shape = (batch_size, self._hidden_size, *size)
         return [{"shape": shape, "__layout__": "NC" + "DHW"[3 - self._rank :]}] * self._num_states
 
-    def _dense(self, inputs, state):
+    def _dense(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):  # noqa: N803 - MXNet's name
         filters = self._gates * self._hidden_size
         return [
-            self.run("Convolution", data, weight, bias, num_filter=filters, **window, **self._named(data, which))
+            F.Convolution(data, weight, bias, num_filter=filters, **window, **self._named(which))
             for data, weight, bias, window, which in (
-                (inputs, self.i2h_weight, self.i2h_bias, self._i2h, "i2h"),
-                (state, self.h2h_weight, self.h2h_bias, self._h2h, "h2h"),
+                (inputs, i2h_weight, i2h_bias, self._i2h, "i2h"),
+                (state, h2h_weight, h2h_bias, self._h2h, "h2h"),
             )
         ]
 

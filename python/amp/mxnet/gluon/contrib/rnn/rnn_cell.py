@@ -41,7 +41,7 @@ class VariationalDropoutCell(ModifierCell):
             self._masks[what] = module.Dropout(module.ones_like(data), p=rate)
         return data * self._masks[what]
 
-    def forward(self, inputs, states):
+    def hybrid_forward(self, F, inputs, states):  # noqa: N803 - MXNet's name
         """(output, states) of a step."""
         if self.drop_states:
             states = [self._dropped("states", self.drop_states, states[0]), *states[1:]]

@@ -1,0 +1,66 @@
+"""The recorded graphs of one block: several where Python read sizes, which differ between calls."""
+
+import threading
+import warnings
+
+from . import tracing
+
+_GRAPHS_KEPT = 8
+
+
+class Graphs:
+    """Graphs of a block, the one that was used last first."""
+
+    def __init__(self, block):
+        self._block = block
+        self.kept = []
+        self._count = 0  # of recordings since the block has its present parts
+        self._lock = threading.Lock()
+
+    def clear(self):
+        """The next call records again."""
+        self.kept, self._count = [], 0
+
+    def of_call(self, args):
+        """The graph for these arguments, recorded where none fits."""
+        kept = self.kept
+        if kept and self._fits(kept[0], args):
+            return kept[0]
+        with self._lock:
+            return self._other_graph(args)
+
+    def _fits(self, graph, args):
+        return graph.call_state == self._block._call_state and graph.fits(args)
+
+    def _other_graph(self, args):
+        found = next((graph for graph in self.kept if self._fits(graph, args)), None)
+        if found is None:
+            found = self._record(args)
+        self.kept = [found, *(graph for graph in self.kept if graph is not found)][:_GRAPHS_KEPT]
+        return found
+
+    def _record(self, args):
+        graph = tracing.graph_of(self._block, args)
+        graph.call_state = self._block._call_state
+        if self._block._hook is not None:
+            graph.block.register_op_hook(*self._block._hook)
+        self._count += 1
+        if self._count == _GRAPHS_KEPT + 1:
+            why = graph.fixed_sizes_text() or "the arguments differ in more than sizes"
+            warnings.warn(
+                f"{type(self._block).__name__} was recorded more than {_GRAPHS_KEPT} times, which is slow: {why}",
+                RuntimeWarning,
+                stacklevel=6,
+            )
+        return graph
+
+    def most_open(self):
+        """A graph for all sizes where there is one, else the last that ran, or None."""
+        return next((graph for graph in self.kept if not graph.fixed_sizes), self.kept[0] if self.kept else None)
+
+    def __getstate__(self):
+        return {"_block": self._block, "kept": [], "_count": 0}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
