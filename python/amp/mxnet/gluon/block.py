@@ -10,6 +10,7 @@ from ...base import ArgumentError, UnsupportedError
 from ...sym import Symbol
 from . import parameter as parameters
 from . import tracing
+from ._block_names import NamesOfMXNet
 from ._graphs import Graphs
 from ._nested import leaves_of
 from .base_block import Block
@@ -33,7 +34,7 @@ class OptConstraint:
     disable_graphamp = disable_amp
 
 
-class HybridBlock(Block):
+class HybridBlock(NamesOfMXNet, Block):
     """A block that can run as a graph.
 
     Subclasses define `hybrid_forward(self, F, x, ..., weight=...)` in the style of MXNet 1.x, where F is `amp.nd` or

@@ -8,11 +8,12 @@ from ... import _core, _recording, nd
 from ..._arrays import readable
 from ..._core import NDArray
 from ...base import ArgumentError, Error, dtype_name
-from ...sym import Variable
+from ...sym import Symbol, Variable
 from .. import init as initializers
 from ..context import cpu
 from ..np.array_class import ndarray
 from ..util import is_np_array
+from ._parameter_names import NamesOfMXNet
 from .parameter_gradient import GradientOfParameter
 
 
@@ -31,7 +32,7 @@ class StorageError(ArgumentError, AssertionError):
 _STORAGES = ("default", "row_sparse", "csr")
 
 
-class Parameter(GradientOfParameter):
+class Parameter(NamesOfMXNet, GradientOfParameter):
     """An array of a block.
 
     Parameter(name, shape=None, dtype='float32', init=None, allow_deferred_init=False): 0 and -1 are sizes that the
@@ -196,15 +197,13 @@ class Parameter(GradientOfParameter):
         """
         if self._array is not None:
             return self._array
+        raise self._no_array_error()
+
+    def _no_array_error(self):
         if self._waiting is not None:
             text = f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
-            raise DeferredInitializationError(text)
-        raise UninitializedError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
-
-    @property
-    def _data(self):
-        """As programs for MXNet read it: a list of the array, or None where there is none."""
-        return None if self._array is None else [self._array]
+            return DeferredInitializationError(text)
+        return UninitializedError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
 
     def list_data(self):
         """[the array]: there is one device."""
@@ -247,6 +246,8 @@ class Parameter(GradientOfParameter):
 
     def var(self):
         """A variable for the parameter in a symbol: the same one as long as the parameter does not change."""
+        if isinstance(self._var, Symbol):  # a program has set it
+            return self._var
         known = {} if self.shape is None else {"shape": tuple(max(dim, 0) for dim in self.shape)}
         known.update({} if self.init is None else {"init": self.init})
         key = self.name, self.dtype, known.get("shape"), self.init
@@ -321,6 +322,10 @@ class ParameterDict(dict):
         super().__init__(named)
         self.prefix, self.shared = prefix, shared
         self.owner = None  # the block that collected them
+
+    _prefix = property(lambda self: self.prefix)
+    _shared = property(lambda self: self.shared)
+    _params = property(lambda self: self, doc="As toolkits read and write it: the dict itself.")
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
         """Initializes all parameters; see `Parameter.initialize`."""

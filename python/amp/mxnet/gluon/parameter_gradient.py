@@ -61,6 +61,10 @@ class GradientOfParameter:
         gradient = None if self._array is None else _backward.gradient_of(self._array)
         return None if gradient is None else [gradient]
 
+    @_grad.setter
+    def _grad(self, gradients):
+        """It belongs to the array."""
+
     def list_grad(self):
         """[the gradient]: there is one device."""
         return [self.grad()]

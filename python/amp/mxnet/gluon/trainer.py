@@ -77,6 +77,18 @@ class Trainer(SavedTraining):
         self._optimizer.param_dict = dict(enumerate(self._params))
         self._updater = optimizers.get_updater(self._optimizer)
 
+    _kv_initialized, _params_to_init = True, ()
+
+    def _init_kvstore(self):
+        """There is nothing left to do, as `_kv_initialized` says."""
+
+    _init_params = _reset_kvstore = _init_kvstore
+
+    @property
+    def _updaters(self):
+        """As programs for MXNet read it: one for each device."""
+        return [self._updater]
+
     @property
     def _update_on_kvstore(self):
         """As programs for MXNet read it: None without a KVStore."""

@@ -71,15 +71,15 @@ class Embedding(Layer):
 
     def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, sparse_grad=False, **kwargs):
         super().__init__(**kwargs)
-        self._settings = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
         self.parameter("weight", (input_dim, output_dim), weight_initializer, dtype)
 
     def _settings_text(self):
-        return "{input_dim} -> {output_dim}, {dtype}".format(**self._settings)
+        return "{input_dim} -> {output_dim}, {dtype}".format(**self._kwargs)
 
     def hybrid_forward(self, F, x, weight):  # noqa: N803 - MXNet's name
         """`x` holds indices, integers or floats of any shape; the output has one more axis."""
-        return F.Embedding(x, weight, **self._settings, name="fwd")
+        return F.Embedding(x, weight, **self._kwargs, name="fwd")
 
 
 class Flatten(Layer):

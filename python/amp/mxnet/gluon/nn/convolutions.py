@@ -38,7 +38,7 @@ class _Conv(Layer):
         if sorted(self._layout) != sorted("NC" + "DHW"[3 - self._axes :]):
             raise ArgumentError(f"{type(self).__name__}: unknown layout {layout!r}")
         self._kernel = repeated(kernel_size, self._axes)
-        self._settings = {
+        self._kwargs = {
             "kernel": self._kernel,
             "stride": repeated(strides, self._axes),
             "dilate": repeated(dilation, self._axes),
@@ -69,7 +69,7 @@ class _Conv(Layer):
 
     def hybrid_forward(self, F, x, weight, bias=None):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        out = getattr(F, self._op)(x, weight, bias, **self._settings, name="fwd")
+        out = getattr(F, self._op)(x, weight, bias, **self._kwargs, name="fwd")
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
@@ -77,7 +77,7 @@ class _Conv(Layer):
         return f"{type(self).__name__}({inputs} -> {self._channels}, {self._settings_text()})"
 
     def _settings_text(self):
-        settings, usual = self._settings, (0,) * self._axes
+        settings, usual = self._kwargs, (0,) * self._axes
         given = {"kernel_size": settings["kernel"], "stride": settings["stride"]}
         others = {
             "padding": (settings["pad"], usual),
@@ -154,7 +154,7 @@ class _ConvTranspose(_Conv):
             in_channels,
             **kwargs,
         )
-        self._settings["adj"] = repeated(output_padding, self._axes)
+        self._kwargs["adj"] = repeated(output_padding, self._axes)
 
     def _weight_shape(self, in_channels):
         outputs = self._channels // self._groups

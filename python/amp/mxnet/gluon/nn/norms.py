@@ -42,7 +42,7 @@ class BatchNorm(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self._settings = {
+        self._kwargs = {
             "axis": axis,
             "eps": epsilon,
             "momentum": momentum,
@@ -57,10 +57,10 @@ class BatchNorm(Layer):
     def infer_shape(self, x, *args):
         """Learns in_channels."""
         for parameter in self._reg_params.values():
-            parameter.shape = (x.shape[self._settings["axis"]],)
+            parameter.shape = (x.shape[self._kwargs["axis"]],)
 
     def _settings_text(self):
-        return listed(**self._settings, in_channels=self.gamma.shape[0] or None)
+        return listed(**self._kwargs, in_channels=self.gamma.shape[0] or None)
 
     def cast(self, dtype):
         """Changes the dtype of the parameters; float32 for 'float16' and 'bfloat16'."""
@@ -73,13 +73,13 @@ class BatchNorm(Layer):
             _recording.write(gamma, ..., 1)
 
     def _normalized(self, op, *arrays, **settings):
-        if self._settings["fix_gamma"] and self.gamma._data is not None:
+        if self._kwargs["fix_gamma"] and self.gamma._array is not None:
             self._fix_gamma()
         return op(*arrays, **settings, name="fwd")
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):  # noqa: N803 - MXNet's name
         """`x` has any number of axes."""
-        return self._normalized(F.BatchNorm, x, gamma, beta, running_mean, running_var, **self._settings)
+        return self._normalized(F.BatchNorm, x, gamma, beta, running_mean, running_var, **self._kwargs)
 
 
 class SyncBatchNorm(BatchNorm):
@@ -100,7 +100,7 @@ class SyncBatchNorm(BatchNorm):
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):  # noqa: N803 - MXNet's name
         """`x` is (N, C, ...)."""
-        settings = {name: value for name, value in self._settings.items() if name != "axis"}
+        settings = {name: value for name, value in self._kwargs.items() if name != "axis"}
         settings.update(ndev=self._num_devices, key=self.name)
         return self._normalized(F.contrib.SyncBatchNorm, x, gamma, beta, running_mean, running_var, **settings)
 

@@ -19,7 +19,7 @@ class _Pool(Layer):
         super().__init__(**kwargs)
         layout = _checked_layout(layout, self._axes, type(self).__name__)
         kernel = repeated(pool_size, self._axes)
-        self._settings = {
+        self._kwargs = {
             "kernel": kernel,
             "stride": kernel if strides is None else repeated(strides, self._axes),
             "pad": repeated(padding, self._axes),
@@ -29,13 +29,13 @@ class _Pool(Layer):
             "layout": layout,
         }
         if self._kind == "avg":
-            self._settings["count_include_pad"] = count_include_pad is None or bool(count_include_pad)
+            self._kwargs["count_include_pad"] = count_include_pad is None or bool(count_include_pad)
 
     def _alias(self):
         return "pool"
 
     def _settings_text(self):
-        settings = self._settings
+        settings = self._kwargs
         return listed(
             size=settings["kernel"],
             stride=settings["stride"],
@@ -48,7 +48,7 @@ class _Pool(Layer):
 
     def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        return F.Pooling(x, **self._settings, name="fwd")
+        return F.Pooling(x, **self._kwargs, name="fwd")
 
 
 class _GlobalPool(Layer):
@@ -61,7 +61,7 @@ class _GlobalPool(Layer):
 
     def __init__(self, layout=None, **kwargs):
         super().__init__(**kwargs)
-        self._settings = {
+        self._kwargs = {
             "kernel": (1,) * self._axes,
             "pool_type": self._kind,
             "global_pool": True,
@@ -72,11 +72,11 @@ class _GlobalPool(Layer):
         return "pool"
 
     def _settings_text(self):
-        return listed(global_pool=True, pool_type=self._kind, layout=self._settings["layout"])
+        return listed(global_pool=True, pool_type=self._kind, layout=self._kwargs["layout"])
 
     def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
         """`x` has the axes of the layout."""
-        return F.Pooling(x, **self._settings, name="fwd")
+        return F.Pooling(x, **self._kwargs, name="fwd")
 
 
 def _checked_layout(layout, axes, name):
