@@ -8,6 +8,7 @@ import json
 from ..._paths import write_file
 from ...base import ArgumentError
 from .. import random
+from . import _state_order
 
 _MARK = b"amp-more"
 _LENGTH = 8  # bytes
@@ -57,7 +58,8 @@ class SavedTraining:
 
     def _save(self, fname, more):
         """`save_states`, and a dict that `_load` gives back."""
-        extra = {**more, "random": random.get_state()}
+        names = [parameter.name for parameter in self._params]
+        extra = {**more, "random": random.get_state(), "parameters": _state_order.renumbered(names)}
         if self.loss_scaler is not None:
             extra["loss_scaler"] = self.loss_scaler.state()
         write_file(fname, joined(self._updater.get_states(dump_optimizer=True), extra))
@@ -66,6 +68,7 @@ class SavedTraining:
         with open(fname, "rb") as file:
             content, extra = divided(file.read())
         states, optimizer = self._updater.parsed_states(content)
+        states = self._in_order(states, optimizer, extra.get("parameters"))
         self._check_states(states, optimizer)
         set_random_state = random.checked_state(extra["random"]) if "random" in extra else None
         if "loss_scaler" in extra and self.loss_scaler is not None:
@@ -77,18 +80,40 @@ class SavedTraining:
             set_random_state()
         return extra
 
+    def _in_order(self, states, optimizer, saved_names):
+        """States, and counts of updates, at the places of their parameters."""
+        names = [parameter.name for parameter in self._params]
+        places = None if saved_names is None else _state_order.places_by_name(saved_names, names)
+        if places is None and saved_names is None and set(states) <= set(range(len(names))):
+            places = _state_order.places_in_mxnets_file(names, lambda places: self._fits(states, optimizer, places))
+        if places is None or places == list(range(len(names))):
+            return states
+        places = dict(enumerate(places))
+        if optimizer is not self._optimizer:  # it is from the file
+            counts = optimizer._index_update_count
+            optimizer._index_update_count = {places.get(index, index): count for index, count in counts.items()}
+        return {places.get(index, index): state for index, state in states.items()}
+
+    def _fits(self, states, optimizer, places):
+        parameters = {index: self._params[places[index]] for index in states}
+        return not any(_difference(parameters[index], state, index, optimizer) for index, state in states.items())
+
     def _check_states(self, states, optimizer):
         """Raises ArgumentError for states that are not those of this optimizer and these parameters."""
         for index, state in states.items():
             if not isinstance(index, int) or not 0 <= index < len(self._params):
                 raise ArgumentError(f"the states of parameter {index!r}: there are {len(self._params)} parameters")
-            parameter = self._params[index]
-            if parameter._data is not None:
-                expected = _outline(optimizer.create_state_multi_precision(index, parameter.data()))
-                if _outline(state) != expected:
-                    raise ArgumentError(
-                        f"the states of parameter '{parameter.name}': expected {expected}, got {_outline(state)}"
-                    )
+            difference = _difference(self._params[index], state, index, optimizer)
+            if difference:
+                raise ArgumentError(difference)
+
+
+def _difference(parameter, state, index, optimizer):
+    """What is wrong with the state of a parameter, or None."""
+    if parameter._array is None:
+        return None
+    expected, got = _outline(optimizer.create_state_multi_precision(index, parameter.data())), _outline(state)
+    return None if got == expected else f"the states of parameter '{parameter.name}': expected {expected}, got {got}"
 
 
 def _outline(state):

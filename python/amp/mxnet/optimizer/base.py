@@ -10,7 +10,7 @@ import numpy as np
 from ... import nd
 from ...base import ArgumentError, did_you_mean
 from ..lr_scheduler import LRScheduler
-from . import of_mxnet
+from . import for_mxnet, of_mxnet
 from .elementwise import run_formula
 
 _LOW = ("float16", "bfloat16")
@@ -311,9 +311,8 @@ class Updater:
         self.optimizer.update_multi_precision(index, weight, grad, self.states[index])
 
     def get_states(self, dump_optimizer=False):
-        """States as bytes, with the optimizer where `dump_optimizer` says so."""
-        states = {index: _numbers(state) for index, state in self.states.items()}
-        return pickle.dumps((states, self.optimizer) if dump_optimizer else states)
+        """States as bytes, with the optimizer where `dump_optimizer` says so: a pickle that MXNet reads, too."""
+        return for_mxnet.pickled(self.states, self.optimizer, dump_optimizer)
 
     def set_states(self, states):
         """What `get_states` gave, here or in MXNet: arrays and optimizers. Raises ArgumentError for anything else."""
@@ -329,6 +328,8 @@ class Updater:
                 optimizer = _optimizer_of(optimizer)
             if isinstance(loaded, dict):
                 loaded = {index: _arrays(state) for index, state in loaded.items()}
+                if type(optimizer).__name__ == "RMSProp":  # one state is no tuple in MXNet 2
+                    loaded = {index: (state,) if hasattr(state, "shape") else state for index, state in loaded.items()}
         except RecursionError:
             raise ArgumentError("these are no states of an optimizer: they are nested too deeply") from None
         if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
@@ -380,7 +381,11 @@ def _optimizer_of(saved):
     """Our optimizer, and scheduler, with what MXNet saved of its own."""
     optimizer = Optimizer.create_optimizer(type(saved).__name__)
     known = vars(optimizer)
-    known.update((name, value) for name, value in of_mxnet.numbers_of(saved).items() if name in known)
+    numbers = of_mxnet.numbers_of(saved)
+    for theirs, ours in for_mxnet.NAMES_OF_2.get(type(saved).__name__, {}).items():
+        if theirs in numbers and ours not in numbers:
+            numbers[ours] = numbers[theirs]
+    known.update((name, value) for name, value in numbers.items() if name in known)
     if isinstance(saved.attributes.get("lr_scheduler"), of_mxnet.Saved):
         optimizer.lr_scheduler = _scheduler_of(saved.attributes["lr_scheduler"], optimizer.num_update)
     return optimizer
@@ -398,12 +403,6 @@ def _scheduler_of(saved, num_update):
     except Exception as error:
         raise ArgumentError(f"the scheduler {name} of the states gives no rate: {error}") from None
     return scheduler
-
-
-def _numbers(state):
-    if isinstance(state, (list, tuple)):
-        return tuple(_numbers(one) for one in state)
-    return np.array(state) if isinstance(state, nd.NDArray) else state
 
 
 def _arrays(state):
