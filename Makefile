@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast docs wheel format lint clean build package tests
+.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -35,6 +35,8 @@ help:
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
 	@echo "make alternate-report  small numbers in products, gradients and training, and what keeping them costs"
+	@echo "make programs     random Gluon programs by all routes (PROGRAMS=500 of each generation, FIRST=0: the first seed)"
+	@echo "make against-mxnet  the same programs beside MXNet's wheels 1.9.1 and 2.0.0b1, which it installs"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make docs         the site of the documentation, in build-docs/html"
 	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.9 ...': some versions)"
@@ -113,6 +115,24 @@ ring-report: package $(VENV)/.dev-installed
 	$(call say,"Ring attention on eight ranks")
 	@env -u OMP_NUM_THREADS $(BIN)/python tools/ring_report.py $(RING_ARGS)
 
+# Random Gluon programs: all routes against each other (PROGRAMS of each generation), and against MXNet's two wheels.
+PROGRAMS ?= 500
+FIRST ?= 0
+programs: package $(VENV)/.dev-installed
+	@for generation in 1 2; do AMP_MACHINE=avx2 $(BIN)/python -W ignore tests/python/gluon_programs.py \
+	  --generation $$generation --count $(PROGRAMS) --first $(FIRST) || exit 1; done
+
+against-mxnet: package $(VENV)/.dev-installed .venv-mxnet-1.9.1/.installed .venv-mxnet-2.0.0b1/.installed
+	@for each in 1:1.9.1 2:2.0.0b1; do $(BIN)/python -W ignore tests/python/gluon_programs.py \
+	  --generation $${each%%:*} --against .venv-mxnet-$${each##*:}/bin/python --count $(PROGRAMS) --first $(FIRST) \
+	  || exit 1; done
+
+.venv-mxnet-%/.installed: | $(VENV)/.created
+	$(call say,"Installing MXNet $*")
+	@$(BIN)/python -m venv .venv-mxnet-$*
+	@.venv-mxnet-$*/bin/python -m pip install --disable-pip-version-check --quiet mxnet==$* numpy==1.23.5
+	@touch $@
+
 # What becomes of small numbers, for the CPU and for two instruction sets without bfloat16. Times want a machine that
 # does nothing else.
 ALTERNATE_ARGS ?=
@@ -162,7 +182,7 @@ lint: $(VENV)/.dev-installed
 	@$(BIN)/ruff format --check $(PY_FOLDERS)
 
 clean:
-	rm -rf build build-debug build-asan build-fuzz build-docs build-wheel .venv .venv-asan .venv-bench .pytest_cache .ruff_cache
+	rm -rf build build-debug build-asan build-fuzz build-docs build-wheel .venv .venv-asan .venv-bench .venv-mxnet-* .pytest_cache .ruff_cache
 
 # ---- the steps below are shared; each does nothing when its result is up to date ----
 

@@ -467,9 +467,8 @@ def against(python, options):
             continue
         try:
             assert not isinstance(found, str), found
-            assert found["names"] == expected["names"], "names: %s" % first_difference(
-                found["names"], expected["names"]
-            )
+            names = found["names"], expected["names"]
+            assert names[0] == names[1], f"names: {first_difference(*names)}"
             for kind in ("predict", "train"):
                 if kind in expected:
                     compare(kind, found[kind], expected[kind], 1e-3)

@@ -101,6 +101,10 @@ class HybridBlock(NamesOfMXNet, Block):
     def _overrides_forward(cls):
         return cls.forward is not HybridBlock.forward
 
+    def _records_arrays(self):
+        """Whether a graph is what `forward` does with arrays; else `hybrid_forward` makes it of symbols."""
+        return self._generation.records_arrays or self._overrides_forward()
+
     def _wants_graph(self):
         """Whether a call on arrays runs the graph."""
         if not self._active or self._refusal is not None or _trace.is_inside_of_graph():
@@ -159,6 +163,8 @@ class HybridBlock(NamesOfMXNet, Block):
             return
         if any(not parameters._is_known(parameter.shape) for parameter in waiting):
             try:
+                if self._naming.is_empty and not self._records_arrays():
+                    tracing.count_nodes(self, args)
                 self.infer_shape(*args)
             except IndexError:
                 shapes = ", ".join(str(tuple(leaf.shape)) for leaf in leaves_of(args) if hasattr(leaf, "shape"))

@@ -1,5 +1,7 @@
 """The graphs of blocks as symbols: of what `hybrid_forward` does with symbols, or `forward` with arrays."""
 
+import contextlib
+
 from ... import _autocast, _random_key, _recording, _trace, sym
 from ..._arrays import readable
 from ..._core import NDArray
@@ -87,7 +89,7 @@ def graph_of(block, args):
 
 def _records_arrays(block):
     """Casts of `mx.amp.init` with MXNet's policy are those of operators on arrays."""
-    return block._generation.records_arrays or block._overrides_forward() or _autocast.is_active()
+    return block._records_arrays() or _autocast.is_active()
 
 
 # ---- graphs of symbols ----
@@ -149,6 +151,13 @@ def _finish_parameters(block, args, symbol, parameters, inputs):
             block(*args)
 
 
+def count_nodes(block, args):
+    """MXNet 1.x learns shapes from symbols. Without a prefix their nodes are counted in the scope around the block."""
+    variables = iter(Variable(f"data{i}") for i in range(len(leaves_of(args))))
+    with contextlib.suppress(Exception):  # what symbols cannot do has no nodes
+        block._compose_hybrid_forward(_replaced(args, variables))
+
+
 def infer_parameter_shapes(block, args):
     """Sets the shapes of the parameters of a block with a `hybrid_forward`, given the arrays of a call."""
     names = iter(f"data{i}" for i in range(len(leaves_of(args))))
@@ -167,7 +176,8 @@ def infer_parameter_shapes(block, args):
         return variable(name)
 
     parameters = {name: variable(name, **_known_shape(p)) for name, p in block._reg_params.items()}
-    outputs = block.hybrid_forward(sym, *rebuilt(args, input_variable), **parameters)
+    with block.name_scope():
+        outputs = block.hybrid_forward(sym, *rebuilt(args, input_variable), **parameters)
     net = Group([leaf for leaf in leaves_of(outputs)])
     known = set(net.list_arguments())
     arguments, _, states = net.infer_shape_partial(**{n: shape for n, shape in shapes.items() if n in known})
