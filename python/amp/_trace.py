@@ -174,9 +174,15 @@ class _Watch:
         with self._lock:
             self._count += 1
             if self._count == 1:
-                self._plain = {name: getattr(NDArray, name) for name in (*_SIZES, *_VALUES)}
-                for name, watched in {**_SIZES, **{name: _watched(name) for name in _VALUES}}.items():
-                    setattr(NDArray, name, watched)
+                watched = {
+                    **_SIZES,
+                    **{name: _watched(name) for name in _VALUES},
+                    **{name: _watched_copy(name) for name in _COPIES},
+                    "__init__": _watched_init(NDArray.__init__),
+                }
+                self._plain = {name: getattr(NDArray, name) for name in watched}
+                for name, value in watched.items():
+                    setattr(NDArray, name, value)
 
     def end(self):
         """It has ended."""
@@ -214,9 +220,40 @@ def _watched(name):
     return read
 
 
+def _watched_copy(name):
+    """Copies that no operator makes stand for what they are made of."""
+    plain = getattr(NDArray, name)
+
+    @functools.wraps(plain)
+    def copied(array, *args):
+        result = plain(array, *args)
+        if current() is not None:
+            current().same(result, array)
+        return result
+
+    return copied
+
+
+def _watched_init(plain):
+    @functools.wraps(plain)
+    def init(array, *args, **kwargs):
+        plain(array, *args, **kwargs)
+        source = args[0] if args else None
+        if current() is not None and isinstance(source, NDArray):
+            current().same(array, source)
+
+    return init
+
+
 # For readers whose results hold for all sizes: what they do with them is no part of a graph.
 NDArray._shape, NDArray._length = NDArray.shape, NDArray.__len__
 
 _watch = _Watch()
-_SIZES = {"shape": property(_watched_shape), "size": property(_watched_size), "__len__": _watched_len}
+_SIZES = {
+    "shape": property(_watched_shape),
+    "size": property(_watched_size),
+    "nbytes": property(lambda array: _watched_size(array) * array.dtype.itemsize),
+    "__len__": _watched_len,
+}
+_COPIES = "__copy__", "__deepcopy__"
 _VALUES = "asnumpy", "__array__", "__dlpack__"

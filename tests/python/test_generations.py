@@ -1,6 +1,7 @@
 """Blocks of MXNet 1.x and 2.x: whose names, which method is called, what a recorded graph is valid for."""
 
 import collections
+import copy
 import dataclasses
 import json
 import math
@@ -394,6 +395,50 @@ def test_an_export_says_which_sizes_are_fixed(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         is_open.export(str(tmp_path / "open"))
+
+
+COPIES = {
+    "array": lambda x: mx.np.array(x),
+    "constructor": lambda x: type(x)(x),
+    "another class": lambda x: mx.nd.NDArray(x).as_np_ndarray(),
+    "copy": lambda x: copy.copy(x) + copy.deepcopy(x) - x.copy(),
+    "from_numpy": lambda x: npx.from_numpy(x),
+    "detach": lambda x: x.detach(),
+    "bytes": lambda x: x * x.nbytes,
+    "indices": lambda x: npx.index_array(x).astype("float32"),
+    "rows": lambda x: mx.np.stack([row * 2 for row in x]),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_copies_are_no_constants(kind):
+    make = COPIES[kind]
+    net = recorded(make, array(3, 4))
+    for shape, seed in (((3, 4), 1), ((2, 4), 2), ((3, 5), 3)):
+        x = array(*shape, seed=seed)
+        np.testing.assert_allclose(net(x).asnumpy(), make(x).asnumpy(), rtol=1e-6)
+
+
+PARTS = {
+    "row": lambda F, x: x[1] * 2,
+    "rows": lambda F, x: x[0:1] * 2,
+    "loop": lambda F, x: F.stack(*[row * 2 for row in x]),
+    "part of one": lambda F, x: F.SliceChannel(x, num_outputs=2, axis=1)[1],
+    "size": lambda F, x: x * len(x) if F is mx.nd else x.no_such_method(),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_parts_of_arrays_are_no_outputs_of_symbols(kind):
+    class Parts(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):  # noqa: N803 - MXNet's name
+            return PARTS[kind](F, x)
+
+    plain, net = Parts(), Parts()
+    net.hybridize()
+    for rows in (3, 2):
+        x = mx.nd.array(np.random.default_rng(rows).uniform(size=(rows, 4)))
+        np.testing.assert_allclose(net(x).asnumpy(), plain(x).asnumpy(), rtol=1e-6)
 
 
 # ---- arguments ----

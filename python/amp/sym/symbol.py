@@ -1,5 +1,7 @@
 """The class Symbol and the functions that make symbols without an operator."""
 
+import contextlib
+import threading
 from numbers import Integral
 
 from .. import _core
@@ -11,6 +13,19 @@ from .arithmetic import Arithmetic
 from .attributes import attribute_text
 from .fluent import FluentMethods
 from .inference import Inference
+
+_arrays = threading.local()
+
+
+@contextlib.contextmanager
+def symbols_mean_arrays():
+    """Symbols of this thread stand for arrays: `x[0]` and `for row in x` are no outputs, and raise."""
+    before = getattr(_arrays, "are_meant", False)
+    _arrays.are_meant = True
+    try:
+        yield
+    finally:
+        _arrays.are_meant = before
 
 
 class Symbol(Arithmetic, FluentMethods, Inference):
@@ -226,6 +241,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         if isinstance(index, str):
             return Symbol(self._handle.by_name(index))
+        self._require_outputs()
         if isinstance(index, slice):
             chosen = [self._handle.at(i) for i in range(*index.indices(len(self)))]
             return Symbol(_core.group(chosen))
@@ -235,7 +251,13 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         return Symbol(self._handle.at(number % len(self)))
 
     def __iter__(self):
+        self._require_outputs()
         return (self[i] for i in range(len(self)))
+
+    def _require_outputs(self):
+        """Raises where a symbol stands for an array, whose parts are no outputs."""
+        if getattr(_arrays, "are_meant", False) and len(self) == 1 and "num_outputs" not in self._handle.attributes():
+            raise NotImplementedForSymbol(f"'{self.name}' has one output, and arrays are indexed by their elements")
 
     def __bool__(self):
         raise NotImplementedForSymbol("a Symbol has no value, hence no truth value; compare it with None")

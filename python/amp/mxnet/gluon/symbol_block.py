@@ -300,4 +300,4 @@ def _hint_on_doubles(dtypes):
 
 
 def _reshaped(executor, arrays):
-    return executor.reshape({name: tuple(arrays[name].shape) for name in executor.input_names})
+    return executor.reshape({name: tuple(array.shape) for name, array in arrays.items()})

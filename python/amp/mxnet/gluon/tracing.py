@@ -8,6 +8,7 @@ from ..._core import NDArray
 from ..._trace import Trace
 from ...base import ArgumentError
 from ...sym import Group, Symbol, Variable
+from ...sym.symbol import symbols_mean_arrays
 from ..np.array_class import ndarray
 from ..util import is_np_shape
 from ._nested import leaves_of, rebuilt
@@ -98,7 +99,8 @@ def _records_arrays(block):
 def _composed(block, args):
     arrays = [leaf for leaf in leaves_of(args) if _is_array(leaf)]
     inputs = [_input_variable(name, array) for name, array in zip(_input_names(arrays), arrays)]
-    outputs = block._compose_hybrid_forward(_replaced(args, iter(inputs)))
+    with symbols_mean_arrays():  # so that the graph computes what the block does with arrays
+        outputs = block._compose_hybrid_forward(_replaced(args, iter(inputs)))
     symbol = _grouped([_checked(block, leaf, Symbol) for leaf in leaves_of(outputs)])
     parameters = _parameters_by_name(block)
     _finish_parameters(block, args, symbol, parameters, dict(zip(symbol_names(inputs), arrays)))
