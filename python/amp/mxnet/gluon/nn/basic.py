@@ -1,5 +1,6 @@
 """Layers without windows: dense, embedding, dropout, functions as layers."""
 
+import inspect
 import math
 
 from ....base import ArgumentError
@@ -164,15 +165,31 @@ class HybridLambda(HybridBlock):
     def __init__(self, function, **kwargs):
         super().__init__(**kwargs)
         self._function = _named_function(function)
-        names = getattr(getattr(function, "__code__", None), "co_varnames", ())
-        self._takes_module = bool(names) and names[0] == "F"
+        self._is_of_1x = callable(function) and not self._generation.records_arrays
 
     def _settings_text(self):
         return getattr(self._function, "__name__", repr(self._function))
 
     def hybrid_forward(self, F, x, *args):  # noqa: N803 - MXNet's name
         """The function's result."""
-        return self._function(F, x, *args) if self._takes_module else self._function(x, *args)
+        if _takes_module(self._function, self._is_of_1x, (x, *args)):
+            return self._function(F, x, *args)
+        return self._function(x, *args)
+
+
+def _takes_module(function, is_of_1x, args):
+    """Whether a function wants F in front: by its name, in MXNet 1.x also where that is how it can be called."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a builtin
+        return False
+    if next(iter(signature.parameters), None) == "F":
+        return True
+    try:
+        signature.bind(None, *args)
+    except TypeError:
+        return False
+    return is_of_1x
 
 
 def _named_function(function):
