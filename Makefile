@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
+.PHONY: help demo clients test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
 	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
+	@echo "make clients      libraries for MXNet on this package (CLIENT_SOURCES=folder: their tests, too; docs/clients.md)"
 	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
 	@echo "make alternate-report  small numbers in products, gradients and training, and what keeping them costs"
 	@echo "make programs     random Gluon programs by all routes (PROGRAMS=500 of each generation, FIRST=0: the first seed)"
@@ -108,6 +109,15 @@ bench: package $(BENCH_VENV)/.installed
 bench-zoo: package $(BENCH_VENV)/.installed
 	$(call say,"Measuring; wants a machine that does nothing else")
 	@$(BENCH_VENV)/bin/python -m benchmarks.zoo $(BENCH_ARGS)
+
+# Libraries for MXNet on this package: they are imported, their tests run where CLIENT_SOURCES names a folder of source
+# trees, and small programs. The table of docs/clients.md is written anew. Wants Python 3.11 in $(VENV).
+CLIENT_VENV ?= .venv-clients
+CLIENT_SOURCES ?=
+CLIENT_ARGS ?=
+clients: package
+	$(call say,"Running libraries for MXNet")
+	@$(BIN)/python tools/clients/run.py $(CLIENT_VENV) $(BUILD) --sources "$(CLIENT_SOURCES)" --page docs/clients.md $(CLIENT_ARGS)
 
 # All that ring attention has to show, with figures; some minutes. RING_ARGS='--heads 2' is shorter.
 RING_ARGS ?=

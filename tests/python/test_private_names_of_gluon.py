@@ -121,3 +121,15 @@ def test_states_of_a_trainer_as_toolkits_write_them(dense, tmp_path):
     other.load_states(str(tmp_path / "states"))
     np.testing.assert_array_equal(other._updaters[0].states[0].asnumpy(), trainer._updaters[0].states[0].asnumpy())
     assert other._updaters[0].states[0].asnumpy().max() != 0
+
+
+def test_names_that_a_program_sets():
+    class Loss(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self._name = "perplexity"
+
+    assert Loss().name == "perplexity" and Loss().prefix.startswith("loss")
+    block = nn.Dense(2, prefix="a_")
+    block._prefix = "b_"
+    assert (block.prefix, block.name, block.weight.name) == ("b_", "b", "a_weight")

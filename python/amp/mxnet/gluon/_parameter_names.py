@@ -1,5 +1,6 @@
 """Attributes of parameters that toolkits read and write although their names begin with an underscore."""
 
+from ...base import UnsupportedError
 from ..context import cpu
 
 
@@ -55,6 +56,12 @@ class NamesOfMXNet:
         if arrays is None:
             raise self._no_array_error()
         return arrays if ctx is list else arrays[0]
+
+    def row_sparse_data(self, row_id):
+        """Raises UnsupportedError."""
+        raise UnsupportedError(f"parameter '{self.name}': sparse arrays are not supported")
+
+    list_row_sparse_data = row_sparse_data
 
     def _load_init(self, data, ctx=None, cast_dtype=False, dtype_source="current"):
         self.set_data(data)

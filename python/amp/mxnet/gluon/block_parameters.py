@@ -8,6 +8,16 @@ from .parameter import ParameterDict
 from .parameter_files import ParameterFiles
 
 
+class _Default:
+    """An attribute that is computed, until a program sets it."""
+
+    def __init__(self, compute):
+        self._compute = compute
+
+    def __get__(self, block, owner):
+        return self if block is None else self._compute(block)
+
+
 class ParametersOfBlock(ParameterFiles):
     """What Block inherits: its parameters and those of its children, by name."""
 
@@ -23,14 +33,17 @@ class ParametersOfBlock(ParameterFiles):
     @property
     def name(self):
         """The prefix without the underscore at its end."""
-        return self.prefix.removesuffix("_")
+        return self._name
 
     @property
     def prefix(self):
         """What names of MXNet 1.x begin with."""
-        return self._naming.prefix
+        return self._prefix
 
-    _prefix, _name = prefix, name  # as subclasses of programs read them
+    # Programs read these, and some set them.
+    _prefix = _Default(lambda self: self._naming.prefix)
+    _name = _Default(lambda self: self.prefix.removesuffix("_"))
+    _params = _Default(lambda self: self._naming.parameters)
 
     @property
     def params(self):
@@ -38,11 +51,7 @@ class ParametersOfBlock(ParameterFiles):
 
         It does not have those of the blocks inside.
         """
-        return self._naming.parameters
-
-    @property
-    def _params(self):
-        return self.params
+        return self._params
 
     def name_scope(self):
         """A `with` block in which blocks are made whose prefixes begin with this one's.

@@ -1,0 +1,161 @@
+"""Runs libraries for MXNet on this package, in an environment of their own: `make clients`.
+
+usage: run.py VENV BUILD [--sources FOLDER] [--only NAME ...] [--page PAGE]
+
+The environment has the package as a wheel lays it out, and the wheel of the name mxnet: what runs says `import mxnet`.
+Tests come from source trees in FOLDER; what is not there is counted as not run. The table of PAGE is written anew.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import xml.etree.ElementTree
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+from table import CLIENTS  # noqa: E402
+
+VERSION = "1.9.1"
+BEGIN, END = "<!-- made by `make clients` -->\n", "<!-- end -->\n"
+MINUTES = 30  # for the tests of a client
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("venv", type=Path)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--sources", default="")
+    parser.add_argument("--only", nargs="*", choices=CLIENTS, default=[])
+    parser.add_argument("--page", type=Path)
+    options = parser.parse_args(argv)
+    python = set_up(options.venv.resolve(), options.build.resolve())
+    sources = Path(options.sources).resolve() if options.sources else None
+    rows = []
+    for name in options.only or CLIENTS:
+        rows.append(Run(name, CLIENTS[name], python, sources).row())
+        print(" | ".join(rows[-1]), flush=True)
+    if options.page and not options.only:
+        write_table(options.page, rows)
+    return any(row[-1] == "no" for row in rows)
+
+
+# ---- the environment ----
+
+
+def set_up(venv, build):
+    """Makes the environment on the first time; the package in it is always the present one. Returns its Python."""
+    python = venv / "bin" / "python"
+    stamp = venv / ".clients-installed"
+    if not stamp.exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        call(sys.executable, "-m", "venv", venv)
+        pip(python, "-r", HERE / "requirements.txt")
+        pip(python, "--no-deps", "--no-build-isolation", *(client.requirement for client in CLIENTS.values()))
+        stamp.touch()
+    site = Path(sysconfig.get_path("platlib", vars={"base": str(venv), "platbase": str(venv)}))
+    install_package(site, build)
+    wheels = venv / "wheels"
+    call(python, "-m", "amp.mxnet", "wheel", "--version", VERSION, "-o", wheels)
+    pip(python, "--no-deps", "--no-index", "--find-links", wheels, "--force-reinstall", f"mxnet=={VERSION}")
+    return python
+
+
+def install_package(site, build):
+    """The modules, and the libraries that `make package` has built."""
+    shutil.rmtree(site / "amp", ignore_errors=True)
+    ignored = shutil.ignore_patterns("__pycache__", "csrc")
+    shutil.copytree(ROOT / "python" / "amp", site / "amp", ignore=ignored)
+    cmake = Path(sys.executable).with_name("cmake")
+    call(cmake, "--install", build, "--component", "python", "--prefix", site, stdout=subprocess.DEVNULL)
+
+
+def call(*command, **options):
+    subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def pip(python, *arguments):
+    call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+
+
+# ---- one client ----
+
+
+class Run:
+    """What one client does: its row of the table."""
+
+    def __init__(self, name, client, python, sources):
+        self.name, self.client, self.python, self.sources = name, client, python, sources
+        self.is_good = True
+
+    def row(self):
+        parts = self.imports(), self.tests(), self.program()
+        return [self.name, self.client.requirement.partition("==")[2], *parts, "yes" if self.is_good else "no"]
+
+    def imports(self):
+        done = self.python_call("-W", "ignore", "-c", f"import {self.client.imports}")
+        self.is_good &= done.returncode == 0
+        return (
+            "yes" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no"])[-1][:80].replace("|", "/")
+        )
+
+    def tests(self):
+        if not self.client.tests:
+            return ""
+        folder, arguments = self.client.tests
+        if self.sources is None or not (self.sources / folder).is_dir():
+            return "not run"
+        report = self.python.parents[1] / f"{self.name}.xml"
+        report.unlink(missing_ok=True)
+        options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--timeout=300", f"--junitxml={report}"]
+        self.python_call("-m", "pytest", *options, *arguments, cwd=self.sources / folder)
+        passed, failed = counted(report)
+        self.is_good &= passed >= self.client.needed
+        return f"{passed} of {passed + failed}"
+
+    def program(self):
+        if not self.client.program:
+            return ""
+        lines = self.python_call(HERE / self.client.program).stdout.splitlines()
+        succeeded = [line for line in lines if line.startswith("ok ")]
+        failed = [line for line in lines if line.startswith("failed ")]
+        for line in failed:
+            print(f"    {line}", flush=True)
+        self.is_good &= len(succeeded) >= self.client.cases
+        return f"{len(succeeded)} of {len(succeeded) + len(failed)}"
+
+    def python_call(self, *arguments, cwd=None):
+        environment = {**os.environ, **dict(self.client.environment)}
+        command = ["timeout", f"{MINUTES}m", str(self.python), *map(str, arguments)]
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+
+
+def counted(report):
+    """(passed, failed) tests of a report; skipped ones are neither."""
+    if not report.exists():
+        return 0, 0
+    suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
+    numbers = {key: int(suite.get(key)) for key in ("tests", "errors", "failures", "skipped")}
+    failed = numbers["errors"] + numbers["failures"]
+    return numbers["tests"] - failed - numbers["skipped"], failed
+
+
+# ---- the page ----
+
+
+def write_table(page, rows):
+    head = ["client", "version", "imported", "its tests that pass", "cases of its program", "as it should be"]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
+    text = page.read_text()
+    page.write_text(
+        re.sub(f"{re.escape(BEGIN)}.*{END}", lambda _: BEGIN + "\n".join(lines) + "\n" + END, text, flags=re.S)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

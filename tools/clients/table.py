@@ -1,0 +1,60 @@
+"""Public libraries for MXNet 1.x that `make clients` runs on this package."""
+
+from typing import NamedTuple
+
+
+class Client(NamedTuple):
+    """One library."""
+
+    requirement: str
+    imports: str
+    sources: str = ""  # "name of the repository at a tag", and where its tests are below CLIENT_SOURCES
+    tests: tuple = ()  # (folder to run in, arguments of pytest)
+    environment: tuple = ()  # (name, value)
+    needed: int = 0  # tests that have to pass; with MXNet 1.9.1 under Python 3.8 one or two more do
+    program: str = ""  # in this folder: prints a line `ok ...` or `failed ...` for each case
+    cases: int = 0  # of the program, that have to succeed
+
+
+CLIENTS = {
+    "GluonCV": Client("gluoncv==0.10.5", "gluoncv", program="gluoncv_networks.py", cases=85),
+    "GluonNLP": Client(
+        "gluonnlp==0.10.0",
+        "gluonnlp",
+        "dmlc/gluon-nlp v0.10.x",
+        ("gluon-nlp", ("tests/unittest", "-m", "not remote_required")),
+        needed=1425,
+    ),
+    "GluonTS": Client("gluonts==0.11.12", "gluonts.mx", program="gluonts_estimators.py", cases=13),
+    "Sockeye": Client(
+        "sockeye==2.3.24",
+        "sockeye.training",
+        "awslabs/sockeye 2.3.24",
+        ("sockeye", ("test/unit",)),
+        needed=490,
+        program="sockeye_copies.py",
+        cases=1,
+    ),
+    "gluonfr": Client("gluonfr==1.0.2", "gluonfr"),
+    "MXFusion": Client(
+        "mxfusion==0.3.1",
+        "mxfusion",
+        "amzn/MXFusion v0.3.1",
+        ("MXFusion", ("-c", "/dev/null", "--rootdir=.", "testing")),
+        needed=268,
+    ),
+    "mxboard": Client(
+        "mxboard==0.1.0", "mxboard", "awslabs/mxboard v0.1.0", ("mxboard", ("tests/python/unittest",)), needed=15
+    ),
+    "tensorly": Client(
+        "tensorly==0.5.1",
+        "tensorly",
+        "tensorly/tensorly 0.5.1",
+        ("tensorly", ("tensorly",)),
+        (("TENSORLY_BACKEND", "mxnet"),),
+        needed=98,
+    ),
+    "xfer-ml": Client("xfer-ml==1.1.0", "xfer", "amzn/xfer master", ("xfer/xfer-ml", ("tests",))),
+    "insightface": Client("insightface==0.1.5", "insightface"),
+    "d2l": Client("d2l==0.17.6", "d2l.mxnet"),
+}
