@@ -6,6 +6,7 @@ import threading
 
 from . import _core, lists
 
+_MARK = {"__amp_cast__": "1"}  # in a recorded graph these casts are a conversion's, which plans may take back
 _state = threading.local()
 rules = None  # of the process, once there are any
 
@@ -104,7 +105,7 @@ def cast_arrays(op, attributes, positional, by_name, invoke):
     def cast(array):
         if not _is_float(array.dtype) or _core.dtype_name(array.dtype) == wanted:
             return array
-        return invoke("amp_cast", [array], {}, {"dtype": wanted})[0]
+        return invoke("amp_cast", [array], {}, {"dtype": wanted, **_MARK})[0]
 
     with _casting():
         return [cast(array) for array in positional], {name: cast(array) for name, array in by_name.items()}

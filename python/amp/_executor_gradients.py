@@ -5,6 +5,7 @@ import numpy as np
 from . import _core, _random_key
 from ._alternate import added_counts
 from .base import ArgumentError, did_you_mean
+from .sym import Symbol
 
 
 class RunsWithGradients:
@@ -12,6 +13,11 @@ class RunsWithGradients:
 
     _runs = None  # GradientRuns
     _draws = False  # plain runs draw random numbers
+
+    @property
+    def _watched_symbol(self):
+        """What monitors see: low precision as it was converted, also where this machine runs it in float32."""
+        return Symbol(self._handle.symbol_as_converted())
 
     def forward(self, is_train=False, *args, **kwargs):
         """Runs the model as a plain call does, or, with `is_train=True`, so that `backward` can follow.

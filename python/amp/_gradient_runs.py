@@ -74,6 +74,11 @@ class GradientRuns:
         return Symbol(self.handle.symbol())
 
     @property
+    def _watched_symbol(self):
+        """What monitors see: low precision as it was converted, also where this machine runs it in float32."""
+        return Symbol(self.handle.symbol_as_converted())
+
+    @property
     def differentiated(self):
         """Names of the arguments that have a gradient."""
         return list(self._differentiated)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dnnl/cpu_info.h"
+#include "dnnl/engine.h"
 #include "dnnl/find_machine.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
@@ -163,8 +164,8 @@ std::set<std::string> NodesOf(const std::map<std::string, DType>& forced, const 
   return names;
 }
 
-// Runs in float32 what low precision would slow down, and says so. `was_converted`: the model came with casts, which no
-// decision takes back.
+// Runs in float32 what low precision would slow down, and says so; what is watched runs as it was converted.
+// `was_converted`: the model came with casts, which no decision takes back.
 void Fit(const TypeMap& input_types, const BindOptions& options, const std::shared_ptr<const MachineTable>& machine,
          const std::optional<std::set<std::string>>& differentiated, bool was_converted, GivenModel* model) {
   const auto& reduce = options.reduce_precision;
@@ -175,7 +176,7 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
     }
     return;
   }
-  if (options.mode != NumericMode::kFast) return;
+  if (options.mode != NumericMode::kFast || options.monitor) return;
   const std::set<std::string> kept =
       reduce ? NodesOf(reduce->conversion.force, model->symbol) : std::set<std::string>();
   FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept, differentiated);
@@ -192,14 +193,16 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
 
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                          const BindOptions& options, const std::optional<std::set<std::string>>& differentiated) {
-  GivenModel model{Unfuse(symbol), params, "", nullptr};
+  GivenModel model{Unfuse(symbol), params, "", nullptr, {}};
   const std::shared_ptr<const MachineTable> machine = MachineFor(options);
   if (options.reduce_precision) {
     Convert(symbol, input_types, *options.reduce_precision, machine, differentiated, &model);
   }
+  model.as_converted = model.symbol;
   if (machine != nullptr) Fit(input_types, options, machine, differentiated, IsConverted(symbol), &model);
   model.machine = machine;
   if (model.notice.empty() && HasFloat16Casts(model.symbol)) model.notice = kFloat16IsStorage;
+  if (model.notice.empty()) model.notice = NoteOfIgnoredVariables();
   return model;
 }
 

@@ -20,6 +20,7 @@ struct GivenModel {
   ModelParams params;
   std::string notice;
   std::shared_ptr<const MachineTable> machine = nullptr;  // whose times decide; null: dtypes are as they are written
+  Symbol as_converted = {};                               // before the machine took low precision back
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.

@@ -42,13 +42,14 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
   if (random.changed) given.symbol = Symbol(random.graph.outputs(), given.symbol.np_shape());
   if (options.tune) given.machine = TunedMachine(given, input_types, options);
   const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
-  Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr};
+  Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr,
+              given.as_converted};
   if (options.monitor) {
     // Its store is another owner of parameters, and so are the plans of its bodies.
     const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
     BoundModel monitored = onednn::BindMonitoredModel(given, input_types, separate);
     std::vector<std::string> names = monitored.symbol.ListOutputs();
-    parts.monitored = std::make_shared<const Parts>(Parts{std::move(monitored), std::move(names), "", nullptr});
+    parts.monitored = std::make_shared<const Parts>(Parts{std::move(monitored), std::move(names), "", nullptr, {}});
   }
   return parts;
 }
@@ -69,7 +70,7 @@ Executor::Executor(Parts parts)
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
   const auto reshaped = [&](const Parts& parts, std::shared_ptr<const Parts> monitored) {
     return Parts{onednn::WithShapes(parts.model, input_shapes, input_names()), parts.output_names, parts.notice,
-                 std::move(monitored)};
+                 std::move(monitored), parts.as_converted};
   };
   std::shared_ptr<const Parts> monitored;
   if (parts_.monitored) monitored = std::make_shared<const Parts>(reshaped(*parts_.monitored, nullptr));

@@ -58,6 +58,8 @@ class Executor {
 
   const PlanSummary& summary() const { return plan_->summary; }
   const Symbol& symbol() const { return parts_.model.symbol; }  // after conversion, where reduce_precision asked for it
+  // What monitors are to see: the same before the machine took low precision back.
+  const Symbol& symbol_as_converted() const { return parts_.as_converted; }
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
   const std::string& notice() const { return parts_.notice; }
 
@@ -68,6 +70,7 @@ class Executor {
     std::vector<std::string> output_names;
     std::string notice;
     std::shared_ptr<const Parts> monitored;  // null: no monitored runs
+    Symbol as_converted = {};
   };
   static Parts PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                        const BindOptions& options);

@@ -95,7 +95,7 @@ class Fuser {
     if (const auto* eltwise = std::get_if<EltwiseSpec>(&spec)) {
       return IsAllowed(*eltwise, host) && merger_.Merge(host, reader, {{*eltwise}}, {});
     }
-    if (!fast_) return false;
+    if (IsExact(host)) return false;
     if (std::holds_alternative<BinarySpec>(spec)) return ExtendByBinary(host, reader);
     if (std::holds_alternative<PReluSpec>(spec)) return ExtendByPRelu(host, reader);
     if (std::holds_alternative<ScaleShiftSpec>(spec)) return ExtendByScaleShift(host, reader);
@@ -116,8 +116,11 @@ class Fuser {
            ((binary != nullptr && binary->kind == BinaryKind::kAdd) || (eltwise != nullptr && BoundsOf(*eltwise)));
   }
 
+  // What the host writes is to be rounded, whatever follows.
+  bool IsExact(StepId host) const { return !fast_ || graph_.value(graph_.step(host).outputs[0]).is_exact; }
+
   bool IsAllowed(const EltwiseSpec& spec, StepId host) const {
-    if (fast_) return true;
+    if (!IsExact(host)) return true;
     const auto bounds = BoundsOf(spec);
     const DType dtype = graph_.type(graph_.step(host).outputs[0]).dtype;
     return bounds && Represents(dtype, bounds->first) && Represents(dtype, bounds->second);
@@ -193,7 +196,7 @@ class Fuser {
   // A cast of the result, where the primitive can write the other dtype itself. Softmax cannot well: it keeps
   // exponentials in its destination, rounded.
   bool Narrow(StepId host, StepId reader) {
-    const bool is_cast = fast_ && !IsAlternate(host) && !IsAlternate(reader) &&
+    const bool is_cast = !IsExact(host) && !IsAlternate(host) && !IsAlternate(reader) &&
                          !std::holds_alternative<SoftmaxSpec>(graph_.step(host).spec) &&
                          std::holds_alternative<CastSpec>(graph_.step(reader).spec);
     return is_cast && WritesFloat32OrBF16(reader) && WritesFloat32OrBF16(host) && merger_.Merge(host, reader, {}, {});
@@ -210,7 +213,8 @@ class Fuser {
       if (!bounds || !(bounds->first <= bounds->second) || !IsAllowed(*eltwise, host)) return false;
       spec = {std::clamp(spec.low, bounds->first, bounds->second),
               std::clamp(spec.high, bounds->first, bounds->second)};
-    } else if (!fast_ || !std::holds_alternative<CastSpec>(graph_.step(reader).spec) || !WritesFloat32OrBF16(reader)) {
+    } else if (IsExact(host) || !std::holds_alternative<CastSpec>(graph_.step(reader).spec) ||
+               !WritesFloat32OrBF16(reader)) {
       return false;
     }
     merger_.ReplaceReader(std::move(merged), host, reader);

@@ -112,7 +112,7 @@ struct GradientExecutor::Binding {
   Binding(const Symbol& symbol, const TypeMap& variable_types, std::vector<std::string> differentiated,
           const GradientBindOptions& options);
 
-  Symbol symbol;
+  Symbol symbol, as_converted;
   std::string notice;
   std::vector<std::string> names, gradient_names, output_names, state_names;
   std::vector<TensorType> types, output_types, gradient_types;
@@ -138,6 +138,7 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   onednn::GivenModel model =
       onednn::ConvertForRun(given, {}, TypesOfVariables(given, variable_types), options.bind, names_of_gradients);
   symbol = model.symbol;
+  as_converted = model.as_converted;
   notice = model.notice;
   output_types = OutputTypes(symbol, variable_types);
   TypeMap all_types = variable_types;
@@ -245,6 +246,7 @@ std::vector<bool> GradientExecutor::gradient_replaces() const {
 const std::vector<std::string>& GradientExecutor::state_names() const { return binding_->state_names; }
 const std::string& GradientExecutor::notice() const { return binding_->notice; }
 const Symbol& GradientExecutor::symbol() const { return binding_->symbol; }
+const Symbol& GradientExecutor::symbol_as_converted() const { return binding_->as_converted; }
 const PlanSummary& GradientExecutor::summary() const { return binding_->plan->summary; }
 
 // ---- runs ----

@@ -66,6 +66,8 @@ class GradientExecutor {
   const std::string& notice() const;
   // After conversion, before gradients.
   const Symbol& symbol() const;
+  // What monitors are to see: the same before the machine took low precision back.
+  const Symbol& symbol_as_converted() const;
   const PlanSummary& summary() const;
 
   // Row-major arrays in the order of input_names(). The executor keeps them and the results until the next call: they

@@ -6,9 +6,7 @@
 namespace amp::onednn {
 
 std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to) {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, attr, /*allow_empty=*/true);
+  const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, PlainAttributes(), /*allow_empty=*/true);
   if (!pd) return std::nullopt;
   PreparedPrimitive prepared;
   prepared.desc = pd;

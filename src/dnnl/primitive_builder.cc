@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dnnl/engine.h"
+
 namespace amp::onednn {
 namespace {
 
@@ -90,11 +92,7 @@ PrimitiveBuilder::PrimitiveBuilder(const Step& step, const std::vector<TensorTyp
   num_operands_ = static_cast<std::size_t>(std::count_if(step.post_ops.begin(), step.post_ops.end(), HasOperand));
 }
 
-dnnl::primitive_attr PrimitiveBuilder::ScratchpadOnly() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
+dnnl::primitive_attr PrimitiveBuilder::ScratchpadOnly() { return PlainAttributes(); }
 
 dnnl::primitive_attr PrimitiveBuilder::Attributes(float scale) const {
   dnnl::primitive_attr attr = ScratchpadOnly();

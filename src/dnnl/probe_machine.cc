@@ -47,7 +47,9 @@ Timing TimeProduct(dnnl::memory::data_type dtype) {
   const dnnl::memory::desc desc({kSize, kSize}, dtype, dnnl::memory::format_tag::ab);
   const dnnl::engine& engine = onednn::CpuEngine();
   dnnl::stream stream(engine);
-  const dnnl::matmul product(dnnl::matmul::primitive_desc(engine, desc, desc, desc));
+  dnnl::primitive_attr attr;
+  attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
+  const dnnl::matmul product(dnnl::matmul::primitive_desc(engine, desc, desc, desc, attr));
   std::vector<dnnl::memory> memories;
   for (int i = 0; i < 3; ++i) {
     memories.emplace_back(desc, engine);

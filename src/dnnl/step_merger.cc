@@ -46,6 +46,8 @@ bool StepMerger::Merge(StepId host, StepId reader, std::vector<PostOp> ops, cons
 
 void StepMerger::ReplaceReader(Step merged, StepId host, StepId reader) {
   const Step& absorbed = graph_->step(reader);
+  // Only what commutes with rounding follows an exact value.
+  if (graph_->value(graph_->step(host).outputs[0]).is_exact) graph_->MarkExact(absorbed.outputs[0]);
   merged.outputs = absorbed.outputs;
   AddFused(absorbed, &merged);
   graph_->Replace(reader, std::move(merged));

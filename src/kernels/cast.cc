@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <concepts>
 #include <cstring>
 #include <limits>
@@ -182,6 +183,24 @@ void Cast(ElementType from, const void* src, ElementType to, void* dst, std::siz
     const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
     cast(in + begin * in_bytes, out + begin * out_bytes, std::min(kBlock, count - begin));
   });
+}
+
+void CastToFiniteHalf(ElementType from, const void* src, void* dst, std::size_t count) {
+  constexpr std::uint16_t kInfinity = 0x7C00, kSign = 0x8000;
+  Cast(from, src, ElementType::kFloat16, dst, count);
+  const auto* in = static_cast<const unsigned char*>(src);
+  auto* out = static_cast<unsigned char*>(dst);
+  const std::size_t in_bytes = ElementBytes(from);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, out + 2 * i, sizeof bits);
+    if ((bits & ~kSign) != kInfinity) continue;
+    double number = 0;
+    Cast(from, in + i * in_bytes, ElementType::kFloat64, &number, 1);
+    if (!std::isfinite(number)) continue;
+    --bits;  // the largest number, of the same sign
+    std::memcpy(out + 2 * i, &bits, sizeof bits);
+  }
 }
 
 }  // namespace amp::kernels

@@ -6,6 +6,7 @@
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/whose_cast.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -25,14 +26,27 @@ void CastElements(const NDArray& in, NDArray& out) {
                 static_cast<std::size_t>(in.size()));
 }
 
-void Reference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+// Casts of a conversion make no finite number infinite.
+void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
+  const bool is_of_conversion = IsCastOfConversion(node);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (out[i].defined()) CastElements(in[i], out[i]);
+    if (!out[i].defined()) continue;
+    const bool stays_finite = is_of_conversion && out[i].dtype() == DType::kFloat16 && in[i].dtype() != DType::kFloat16;
+    if (!stays_finite) {
+      CastElements(in[i], out[i]);
+    } else {
+      kernels::CastToFiniteHalf(KernelType(in[i].dtype()), in[i].data(), out[i].data(),
+                                static_cast<std::size_t>(in[i].size()));
+    }
   }
 }
 
 bool Lower(LowerContext& c) {
-  for (int i = 0; i < c.node().num_outputs(); ++i) c.SetOut(i, c.Cast(c.in(i), c.out_type(i).dtype));
+  const bool is_of_program = IsCastOfProgram(c.node());
+  for (int i = 0; i < c.node().num_outputs(); ++i) {
+    const DType dtype = c.out_type(i).dtype;
+    c.SetOut(i, is_of_program ? c.CastOfProgram(c.in(i), dtype) : c.CastOfConversion(c.in(i), dtype));
+  }
   return true;
 }
 

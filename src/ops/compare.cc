@@ -165,7 +165,7 @@ constexpr Facts kFacts[] = {
     {Remainder, Modulus, Sensitivity::kDiscontinuous},
     {TruncatedRemainder, TruncatedModulus, Sensitivity::kDiscontinuous},
     {FloorQuotient, FloorQuotientOf, Sensitivity::kDiscontinuous},
-    {Power, PowerOf},
+    {Power, PowerOf, Sensitivity::kPole},  // of the base
     {Hypot, HypotenuseOf},
     {FMax, Hull},  // whichever is a number
     {FMin, Hull},
@@ -183,7 +183,10 @@ constexpr Facts kFacts[] = {
 void AddFacts(const Row& row, OpDefinition<NoParam>& definition) {
   for (const Facts& facts : kFacts) {
     if (row.real == nullptr || row.real != facts.real) continue;
-    definition.Set(RangeOfTwo(facts.range)).Set(AllInputs(facts.sensitivity));
+    definition.Set(RangeOfTwo(facts.range)).Set(InputSensitivity{[&facts](const Node&, std::size_t slot) {
+      const bool is_smooth = facts.sensitivity == Sensitivity::kPole && slot != 0;
+      return is_smooth ? Sensitivity::kSmooth : facts.sensitivity;
+    }});
   }
 }
 

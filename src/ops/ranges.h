@@ -1,6 +1,7 @@
 // Rules for ranges (passes/range_rule.h) that many operator definitions share.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "passes/range_rule.h"
@@ -33,7 +34,8 @@ inline ValueRange Informative(const ValueRange& sum) {
 
 // Sums of `count` products of input 0 with input 1, plus input 2 where there is one. 0: an unknown number.
 inline ValueRange SumOfProducts(const RangeQuery& q, double count) {
-  if (!(count > 0)) return {};
+  const bool is_integer = std::all_of(q.in.begin(), q.in.end(), [](const ValueRange& in) { return in.is_integer; });
+  if (!(count > 0)) return ValueRange::Between(-ValueRange::kInfinity, ValueRange::kInfinity, is_integer);
   ValueRange sum = SumOf(Hull(Product(q.in[0], q.in[1]), ValueRange::Of(0)), count);  // 0: padding
   if (q.in.size() > 2) sum = Sum(sum, q.in[2]);
   return Informative(sum);

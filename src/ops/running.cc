@@ -1,6 +1,7 @@
 // Sums and differences along an axis: _npi_cumsum, _npi_diff.
 #include "kernels/running_sum.h"
 #include "ops/numeric.h"
+#include "ops/ranges.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -57,6 +58,16 @@ bool LowerCumsum(LowerContext& c) {
   return true;
 }
 
+// Of one term and of all of them.
+ValueRange RangeOfCumsum(const RangeQuery& q, int) {
+  const auto& p = q.node.params<CumsumParam>();
+  const Shape& shape = q.in_types[0]->shape;
+  if (!shape.fully_known())
+    return ValueRange::Between(-ValueRange::kInfinity, ValueRange::kInfinity, q.in[0].is_integer);
+  const double count = static_cast<double>(p.axis ? shape[RequireAxis(q.node, *p.axis, shape)] : shape.size());
+  return Informative(Hull(q.in[0], SumOf(q.in[0], count)));
+}
+
 [[maybe_unused]] const auto kCumsum =
     RegisterOp<CumsumParam>("_npi_cumsum")
         .Alias("_np_cumsum")
@@ -79,6 +90,8 @@ bool LowerCumsum(LowerContext& c) {
           if (IsKnown(r.in(0))) r.Out(0, r.in(0));
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
+        .Set(AlwaysAlgebra(Algebra::kTotal))
+        .Set(RangeRule{RangeOfCumsum})
         .Set(GradientRule{[](GradientContext& c) {
           const std::string axis = PrintAttr(c.params<CumsumParam>().axis.value_or(0));
           const Term turned = c.Call("reverse", {c.gradient()}, {{"axis", axis}});

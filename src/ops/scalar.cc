@@ -283,13 +283,20 @@ ValueRange RangeWith(const Facts& facts, const RangeQuery& q, double scalar) {
   return IsFloat(dtype) || rounded == scalar ? with(rounded) : Hull(with(scalar), with(rounded));
 }
 
+// Infinite at 0 where the exponent is negative, no number below where it is no whole one.
+Sensitivity SensitivityOfPower(double exponent) {
+  return exponent < 0 || exponent != std::floor(exponent) ? Sensitivity::kPole : Sensitivity::kSmooth;
+}
+
 void AddFacts(const Row& row, OpDefinition<ScalarParam>& definition) {
   for (const Facts& facts : kFacts) {
     if (row.real == nullptr || row.real != facts.real) continue;
     definition
         .Set(RangeRule{
             [&facts](const RangeQuery& q, int) { return RangeWith(facts, q, q.node.params<ScalarParam>().scalar); }})
-        .Set(AllInputs(facts.sensitivity))
+        .Set(InputSensitivity{[&facts](const Node& node, std::size_t) {
+          return facts.real == ToPower ? SensitivityOfPower(node.params<ScalarParam>().scalar) : facts.sensitivity;
+        }})
         .Set(AlgebraFact{[&facts](const Node& node) {
           const bool squares = facts.range == PowerOf && !facts.is_reversed && node.params<ScalarParam>().scalar == 2;
           return squares ? Algebra::kSquare : facts.algebra;

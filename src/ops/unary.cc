@@ -298,6 +298,11 @@ ValueRange RangeOf(const Row& row, const Interval& interval, const ValueRange& i
 }
 
 template <class Definition>
+void AddDomain(double low, double high, Definition& definition) {
+  definition.Set(AllInputs(Sensitivity::kBounded)).Set(ValueDomain{low, high});
+}
+
+template <class Definition>
 void AddRange(const Row& row, Definition& definition) {
   for (const Interval& interval : kIntervals) {
     if (row.name != std::string_view(interval.name)) continue;
@@ -307,9 +312,9 @@ void AddRange(const Row& row, Definition& definition) {
     const bool steps = interval.wholes == Wholes::kAll && !is_sign;
     if (steps) definition.Set(AllInputs(Sensitivity::kDiscontinuous));
     if (interval.course == Course::kWave) definition.Set(AllInputs(Sensitivity::kPeriodic));
-    const bool is_infinite =
-        interval.course == Course::kOverZero || (interval.from == 0 && std::isinf(row.reference(0)));
-    if (is_infinite) definition.Set(AllInputs(Sensitivity::kPole));
+    if (interval.course == Course::kOverZero || interval.from == 0) definition.Set(AllInputs(Sensitivity::kPole));
+    const bool is_bounded = interval.from != 0 && (interval.from > -kInf || interval.to < kInf);
+    if (is_bounded) AddDomain(interval.from, interval.to, definition);
   }
 }
 
@@ -409,6 +414,10 @@ void Register(const Row& row) {
   AddRange(row, card);
   AddGradient(row, card);
   if (row.name == std::string_view("tan")) card.Set(AllInputs(Sensitivity::kPeriodic));
+  if (row.name == std::string_view("erfinv")) AddDomain(-1, 1, card);
+  for (const char* name : {"gamma", "gammaln", "digamma"}) {
+    if (row.name == std::string_view(name)) card.Set(AllInputs(Sensitivity::kPole));
+  }
   for (const auto& [name, algebra] : kAlgebra) {
     if (row.name == std::string_view(name)) card.Set(AlwaysAlgebra(algebra));
   }

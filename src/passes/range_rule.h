@@ -57,7 +57,8 @@ enum class Sensitivity : std::uint8_t {
   kSmooth,         // as everything that has a derivative of ordinary size
   kDiscontinuous,  // equality, floor, order: the result may change by a whole step
   kPeriodic,       // an absolute error of the input is one of the result: large inputs are amplified
-  kPole,           // infinite where the input is 0
+  kPole,           // infinite, or no number, where the input is 0 or has another sign
+  kBounded,        // infinite, or no number, at the ends of the operator's ValueDomain or beyond
 };
 struct InputSensitivity {
   std::function<Sensitivity(const Node&, std::size_t slot)> of;
@@ -65,6 +66,11 @@ struct InputSensitivity {
 inline InputSensitivity AllInputs(Sensitivity sensitivity) {
   return {[sensitivity](const Node&, std::size_t) { return sensitivity; }};
 }
+
+// Where an operator with inputs of sensitivity kBounded has values.
+struct ValueDomain {
+  double low = -ValueRange::kInfinity, high = ValueRange::kInfinity;
+};
 
 // The algebraic meaning of output 0, as far as errors that cancel or add up depend on it.
 enum class Algebra : std::uint8_t {

@@ -145,10 +145,16 @@ class KernelChoices {
       const Step& step = graph_.step(producers.empty() ? id : producers.back());
       if (step.inputs.empty() || constant_[step.inputs[0]] || !graph_.OnlyReader(step.inputs[0])) break;
       const auto producer = graph_.producer(step.inputs[0]);
-      if (!producer || IsFixed(*producer) || IsFixed(id)) break;
+      if (!producer || IsFixed(*producer) || IsFixed(id) || !MayTake(*producer)) break;
       producers.push_back(*producer);
     }
     return producers;
+  }
+
+  // Kernels that take a step keep its results in float32, but for casts, which they round as well.
+  bool MayTake(StepId producer) const {
+    const Step& step = graph_.step(producer);
+    return std::holds_alternative<CastSpec>(step.spec) || !graph_.value(step.outputs[0]).is_exact;
   }
 
   KernelSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {

@@ -7,19 +7,20 @@
 #include "passes/infer.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/remove_amp_casts.h"
+#include "passes/whose_cast.h"
 #include "program/cast_arrays.h"
 #include "program/convert_model.h"
 
 namespace amp {
 namespace {
 
-bool IsAmpCast(const Node& node) { return node.IsOp("amp_cast") || node.IsOp("amp_multicast"); }
-
-// The low dtype of casts and marked parameters; kUnknown where there is none, or where there are several.
+// The low dtype of a conversion's casts and marked parameters; kUnknown where there is none, or where there are
+// several.
 DType TargetOf(const Graph& graph) {
   std::set<DType> found;
   for (const NodePtr& node : graph.nodes()) {
-    if (node->IsOp("amp_cast") && IsLowPrecision(node->Attr<DType>("dtype"))) found.insert(node->Attr<DType>("dtype"));
+    const bool is_cast = node->IsOp("amp_cast") && IsCastOfConversion(*node);
+    if (is_cast && IsLowPrecision(node->Attr<DType>("dtype"))) found.insert(node->Attr<DType>("dtype"));
     const std::string* mark = node->is_variable() ? node->FindAttr(kAmpDTypeAttr) : nullptr;
     if (mark != nullptr) found.insert(DTypeFromName(*mark));
   }
@@ -30,18 +31,42 @@ bool IsFullyKnown(const Types& types) {
   return std::all_of(types.begin(), types.end(), [](const TensorType& type) { return type.fully_known(); });
 }
 
-// Names of operator nodes that read or write `target`, casts aside.
+// Names of operator nodes that read or write `target`, a conversion's casts aside.
 std::set<std::string> LowNodes(const Graph& graph, const Types& types, DType target) {
   std::set<std::string> names;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
-    if (node.is_variable() || IsAmpCast(node)) continue;
+    if (node.is_variable() || IsCastOfConversion(node)) continue;
     bool is_low = false;
     for (const EntryId input : graph.InputsOf(id)) is_low = is_low || types[input].dtype == target;
     for (const EntryId output : graph.OutputsOf(id)) is_low = is_low || types[output].dtype == target;
     if (is_low) names.insert(node.name());
   }
   return names;
+}
+
+// A marked variable without an array is an input, as in training: it stays what it is.
+Graph WithoutMarksOfInputs(const Graph& graph, const ModelParams& params) {
+  Rewriter rewriter(graph);
+  return rewriter
+      .Run([&](NodeId id, std::vector<NodeEntry> inputs) {
+        const Node& node = graph.node(id);
+        const bool is_marked = node.is_variable() && node.FindAttr(kAmpDTypeAttr) != nullptr;
+        const bool is_given = params.args.contains(node.name()) || params.aux.contains(node.name());
+        if (!is_marked || is_given) return rewriter.KeepNode(id, std::move(inputs));
+        AttrMap attrs = node.attrs();
+        attrs.erase(kAmpDTypeAttr);
+        return rewriter.Replace(node.WithAttrs(std::move(attrs)));
+      })
+      .graph;
+}
+
+// What the caller forces now, and what one forced when the model was converted.
+std::set<std::string> WithForced(const Graph& graph, std::set<std::string> kept) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_variable() && node->FindAttr(kForcedDTypeAttr) != nullptr) kept.insert(node->name());
+  }
+  return kept;
 }
 
 // Of the marked parameters: what their arrays are to be again.
@@ -101,18 +126,19 @@ bool PaysOff(const Prediction& predicted, const Machine& machine) {
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }
 
 FittedModel FitPrecision(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
-                         const std::shared_ptr<const Machine>& machine, const std::set<std::string>& kept,
+                         const std::shared_ptr<const Machine>& machine, const std::set<std::string>& given_kept,
                          const std::optional<std::set<std::string>>& differentiated) {
   FittedModel fitted{symbol, params};
-  const Graph graph = symbol.ToGraph();
-  const DType target = TargetOf(graph);
+  const Graph graph = WithoutMarksOfInputs(symbol.ToGraph(), params);
+  const DType target = TargetOf(symbol.ToGraph());
   if (machine == nullptr || !IsKnown(target)) return fitted;
   const TypeMap variables = VariableTypes(graph, params, input_types);
   const Types types = InferPartial(graph, variables);
   if (!IsFullyKnown(types)) return fitted;
+  const std::set<std::string> kept = WithForced(graph, given_kept);
   const std::set<std::string> low = LowNodes(graph, types, target);
   fitted.low_before = fitted.low_after = low.size();
-  const Graph bare = std::move(RemoveAmpCasts(graph, DTypesOf(variables)).graph);
+  const Graph bare = std::move(RemoveAmpCasts(graph, DTypesOf(variables), RemovedCasts::kOfConversions).graph);
   const Graph plain(Named(bare.outputs(), OutputNames(graph.outputs())));
   ModelParams widened = params;
   CastArrays(WidenedParameters(graph), &widened);

@@ -103,4 +103,18 @@ ValueId LowerContext::Cast(ValueId value, DType dtype) {
   return Emit(CastSpec{}, {value}, {dtype, ShapeOf(value)});
 }
 
+ValueId LowerContext::CastOfConversion(ValueId value, DType dtype) {
+  if (dtype != DType::kFloat16 || DTypeOf(value) == dtype) return Cast(value, dtype);
+  return Emit(CastSpec{.stays_finite = true}, {value}, {dtype, ShapeOf(value)});
+}
+
+ValueId LowerContext::CastOfProgram(ValueId value, DType dtype) {
+  const bool rounds = IsLowPrecision(dtype) || IsLowPrecision(DTypeOf(value));
+  if (!rounds) return Cast(value, dtype);
+  const CastSpec spec{.is_of_program = true};
+  const ValueId out = Emit(spec, {value}, {dtype, ShapeOf(value)});
+  program_->MarkCast(spec, value, out);
+  return out;
+}
+
 }  // namespace amp

@@ -61,6 +61,10 @@ class LowerContext {
   ValueId Reshape(ValueId value, Shape shape);
   ValueId Permute(ValueId value, std::vector<int> axes);
   ValueId Cast(ValueId value, DType dtype);
+  // The same for a cast of a conversion, which makes no finite number infinite.
+  ValueId CastOfConversion(ValueId value, DType dtype);
+  // The same for a cast of the program: a step even where the dtype is that of `value`.
+  ValueId CastOfProgram(ValueId value, DType dtype);
   // Input i. A parameter, or a cast of one, is widened from bfloat16, once: our kernels read biases in float32.
   ValueId Bias(int i);
 

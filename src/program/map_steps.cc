@@ -231,7 +231,8 @@ std::optional<Step> MergeMaps(const Step& producer, const Step& reader, const Pr
   for (MapStep& s : steps) {
     for (std::uint8_t* r : {&s.x, &s.y, &s.z}) *r = static_cast<std::uint8_t>(*r < before ? *r : *r - before + now);
   }
-  const bool rounds = mode == NumericMode::kExact && DTypeOf(program, between) == DType::kBFloat16;
+  const bool is_exact = mode == NumericMode::kExact || program.values[between].is_exact;
+  const bool rounds = is_exact && DTypeOf(program, between) == DType::kBFloat16;
   if (rounds) steps.push_back({MapOp::kRoundToBF16, static_cast<std::uint8_t>(now + steps.size() - 1)});
   const std::size_t result = now + steps.size() - 1, offset = result + 1;
   for (MapStep s : std::get<MapSpec>(reader.spec).steps) {

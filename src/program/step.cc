@@ -9,6 +9,11 @@ ValueId Program::AddValue(TensorType type, std::string name, ValueSource source)
   return static_cast<ValueId>(values.size() - 1);
 }
 
+void Program::MarkCast(const CastSpec& spec, ValueId from, ValueId to) {
+  if (!spec.is_of_program) return;
+  for (const ValueId v : {from, to}) values[v].is_exact = values[v].is_exact || IsLowPrecision(values[v].type.dtype);
+}
+
 const char* NameOf(const StepSpec& spec) {
   const auto* kernel = std::get_if<KernelSpec>(&spec);
   return kernel == nullptr ? KindOf(spec).name : kernel->name.c_str();

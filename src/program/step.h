@@ -274,6 +274,8 @@ struct PReluSpec {
 // The elements in another dtype; own kernel.
 struct CastSpec {
   static constexpr StepKind kKind{.name = "cast"};
+  bool is_of_program = false;  // what it reads and writes has the values of its dtype, see Value::is_exact
+  bool stays_finite = false;   // to float16: finite numbers that are too large become the largest one
 };
 // The same elements in row-major order under another shape; no work where the layout is row-major.
 struct ReshapeSpec {
@@ -372,6 +374,9 @@ struct Value {
   // Unique in the program, and the same whenever the same graph is lowered: the key of constants.
   std::string name;
   ValueSource source = ValueSource::kComputed;
+  // In low precision, and the program casts to it or from it (passes/whose_cast.h): whoever computes what reads it,
+  // too, without writing it, rounds it to its dtype nevertheless.
+  bool is_exact = false;
 };
 
 struct Program {
@@ -381,6 +386,8 @@ struct Program {
   std::vector<ValueId> outputs;  // one per output of the graph
 
   ValueId AddValue(TensorType type, std::string name, ValueSource source);
+  // What such a step reads and writes is exact.
+  void MarkCast(const CastSpec& spec, ValueId from, ValueId to);
 };
 
 }  // namespace amp

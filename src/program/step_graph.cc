@@ -43,6 +43,7 @@ void StepGraph::Replace(StepId id, Step step) {
 StepId StepGraph::Add(double order, StepSpec spec, std::vector<ValueId> inputs, TensorType type, NodeId node,
                       const std::string& name) {
   const ValueId out = program_->AddValue(std::move(type), name, ValueSource::kComputed);
+  if (const auto* cast = std::get_if<CastSpec>(&spec)) program_->MarkCast(*cast, inputs[0], out);
   readers_.emplace_back();
   producer_.emplace_back();
   is_output_.push_back(false);

@@ -28,6 +28,7 @@ class StepGraph {
 
   const Value& value(ValueId v) const { return program_->values[v]; }
   const TensorType& type(ValueId v) const { return value(v).type; }
+  void MarkExact(ValueId v) { program_->values[v].is_exact = true; }
   bool is_output(ValueId v) const { return is_output_[v]; }
   const std::vector<StepId>& readers(ValueId v) const { return readers_[v]; }  // a step that reads v twice, twice
   std::optional<StepId> producer(ValueId v) const { return producer_[v]; }

@@ -231,6 +231,7 @@ void BindExecutor(py::module_& module) {
       .def("input_types", [](const Executor& self) { return TypeList(self.input_types()); })
       .def("output_types", [](const Executor& self) { return TypeList(self.output_types()); })
       .def("symbol", &Executor::symbol)
+      .def("symbol_as_converted", &Executor::symbol_as_converted)
       .def("summary", &Executor::summary)
       .def("flushed_counts", [](Executor& self) { return FlushedDict(self.TakeFlushedCounts()); })
       .def("alternate_counts", [](Executor& self) { return CountsDict(self.TakeAlternateCounts()); })

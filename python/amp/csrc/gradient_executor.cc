@@ -103,6 +103,7 @@ void BindGradientExecutor(py::module_& module) {
       .def("output_types", [](const GradientExecutor& self) { return TypeList(self.output_types()); })
       .def("gradient_types", [](const GradientExecutor& self) { return TypeList(self.gradient_types()); })
       .def("symbol", &GradientExecutor::symbol)
+      .def("symbol_as_converted", &GradientExecutor::symbol_as_converted)
       .def("summary", &GradientExecutor::summary)
       .def("flushed_counts", [](GradientExecutor& self) { return FlushedDict(self.TakeFlushedCounts()); })
       .def("alternate_counts", [](GradientExecutor& self) { return CountsDict(self.TakeAlternateCounts()); })

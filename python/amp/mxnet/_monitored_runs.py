@@ -30,8 +30,8 @@ class MonitoredRuns:
     """Calls `callback(name, operator, NDArray)` for the tensors of runs.
 
     Runs are told by what ran (`source`, which has a `symbol`), its arrays ({name: array}), and the random key. They
-    are computed anew, so that the run itself, its gradients and its auxiliary states are what they would be without a
-    monitor. While `is_idle()`, nothing is computed.
+    are computed anew, in the dtypes that the model was converted to, so that the run itself, its gradients and its
+    auxiliary states are what they would be without a monitor. While `is_idle()`, nothing is computed.
     """
 
     def __init__(self, callback, shows_inputs=False, shows_variables=False, is_idle=lambda: False):
@@ -80,7 +80,7 @@ class _Forward:
     """The plan of a symbol whose operators' results are all outputs."""
 
     def __init__(self, source, types, is_train):
-        self.graph = MonitoredGraph(source.symbol)
+        self.graph = MonitoredGraph(_watched(source))
         outputs = self.graph.outputs
         self._runs = None if outputs is None else _runs_of(outputs, types, is_train, {})
 
@@ -97,7 +97,7 @@ class _Backward:
     """The plan of a symbol with offsets at the inputs of its operators: it gives the gradients there."""
 
     def __init__(self, runs, types, is_train):
-        symbol, self._offsets = MonitoredGraph(runs.symbol).with_offsets(types, runs.differentiated)
+        symbol, self._offsets = MonitoredGraph(_watched(runs)).with_offsets(types, runs.differentiated)
         types = {**types, **{offset.variable: (offset.dtype, offset.shape) for offset in self._offsets}}
         self._states = symbol.list_auxiliary_states()
         self._zeros = {offset.variable: nd.zeros(offset.shape, dtype=offset.dtype) for offset in self._offsets}
@@ -124,5 +124,10 @@ def _runs_of(symbol, types, is_train, requests):
         is_explicit=False,
         gradients={},
         is_train=bool(is_train),
-        options=gradient_options(symbol),
+        options=gradient_options(symbol, machine="any"),
     )
+
+
+def _watched(source):
+    """The symbol that ran, in the dtypes that it was converted to; a RecordedGraph has no others."""
+    return getattr(source, "_watched_symbol", source.symbol)

@@ -2,10 +2,11 @@
 
 import contextlib
 import logging
+import warnings
 
 import numpy as np
 
-from .. import _autocast
+from .. import _autocast, _core
 from .._options import check_options, target_name
 from ..base import ArgumentError
 from ..sym import Variable
@@ -27,7 +28,9 @@ def init(
     """From now on operators read low precision where MXNet's lists, or these, say so; parameters stay float32.
 
     `target_dtype` is 'float16' or 'bfloat16', which is the faster one on CPUs and needs no scaling of losses. Concerns
-    arrays, and symbols that are bound for training. A second call has no effect; `layout_optimization` has none.
+    arrays, and symbols that are bound for training. A CPU without arithmetic for it computes in float32 between
+    conversions, which takes longer than float32 alone; a warning says so. A second call has no effect, and a warning
+    where it asks for something else; `layout_optimization` has none.
 
     Another `policy` ('default', 'graphamp', 'optimal') decides about graphs: hybridized blocks, SymbolBlocks and
     symbols that are bound are converted before they are differentiated, with `options` of amp.convert_symbol, such as
@@ -38,13 +41,28 @@ def init(
     'bfloat16'
     >>> amp._autocast.begin(None)  # for the other examples
     """
-    if _autocast.rules is not None:
-        return
     target = target_name(target_dtype)
     rules = _autocast.Rules(target, target_precision_ops, conditional_fp32_ops, fp32_ops, policy, options)
     check_options(Variable("data"), {**rules.conversion, "ignore_unknown_names": True})
+    if _autocast.rules is not None:
+        return _warn_of_other_rules(rules)
+    _warn_of_emulation(target)
     _autocast.begin(rules)
     logging.info("training in %s", target)
+
+
+def _warn_of_other_rules(rules):
+    known = _autocast.rules.conversion
+    if rules.conversion != known:
+        text = f"amp.init has no effect: training in {known['target_dtype']} (policy {known['policy']!r}) goes on"
+        warnings.warn(text, stacklevel=3)
+
+
+def _warn_of_emulation(target):
+    if target == "bfloat16" and _core.cpu_info()["native_bfloat16"]:
+        return
+    text = f"this CPU has no {target} arithmetic: it is computed in float32 between conversions, which is slower"
+    warnings.warn(text, stacklevel=3)
 
 
 class LossScaler:

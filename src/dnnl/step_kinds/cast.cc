@@ -10,13 +10,16 @@ namespace {
 
 class CastKernel : public OwnKernel {
  public:
-  CastKernel(DType from, DType to, std::size_t count) : from_(KernelType(from)), to_(KernelType(to)), count_(count) {}
+  CastKernel(DType from, DType to, bool stays_finite, std::size_t count)
+      : from_(KernelType(from)), to_(KernelType(to)), stays_finite_(stays_finite), count_(count) {}
   void Run(const KernelOperands& operands) const override {
+    if (stays_finite_) return kernels::CastToFiniteHalf(from_, operands.input(0), operands.output(), count_);
     kernels::Cast(from_, operands.input(0), to_, operands.output(), count_);
   }
 
  private:
   kernels::ElementType from_, to_;
+  bool stays_finite_;
   std::size_t count_;
 };
 
@@ -25,7 +28,8 @@ std::unique_ptr<const OwnKernel> MakeCast(const Step& step, const LaidOutProgram
   const ValueId in = step.inputs[0];
   const DType from = program.TypeOf(in).dtype;
   const std::size_t count = program.layouts[in].get_size() / BytesOf(from);
-  return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, count);
+  const bool stays_finite = std::get<CastSpec>(step.spec).stays_finite;
+  return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, stays_finite, count);
 }
 
 // Whether the layout can be left again: padded ones in bfloat16 need code of oneDNN's for the CPU.
@@ -50,7 +54,8 @@ void AssignCast(LayoutBuilder* builder, Step step) {
     layout = PlainDesc(type);
   }
   builder->SetLayout(out, layout);
-  if (builder->is_fast() && !step.alternate) builder->SetCastSource(out, step.inputs[0]);
+  const bool is_plain = !step.alternate && !std::get<CastSpec>(step.spec).stays_finite;
+  if (builder->is_fast() && is_plain) builder->SetCastSource(out, step.inputs[0]);
   builder->Append(std::move(step));
 }
 

@@ -5,6 +5,7 @@
 
 #include "passes/op_facts.h"
 #include "passes/range_rule.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -71,14 +72,14 @@ bool AttentionWeightsReader::HasOneReader(NodeId id) const {
   return count == 1 && !graph_.HasOutput(id);
 }
 
-// The node that made the entry, but for copies and casts; it and they have one reader each.
+// The node that made the entry, but for copies and casts of a conversion; it and they have one reader each.
 std::optional<NodeId> AttentionWeightsReader::Behind(std::optional<EntryId> entry) const {
   while (entry) {
     const NodeId id = graph_.NodeOf(*entry);
     const Node& node = graph_.node(id);
     if (node.is_variable() || graph_.HasControlDeps(id) || !HasOneReader(id)) break;
     if (!IsFloat32OrBF16(types_[*entry].dtype)) break;
-    const bool is_cast = FactsOf(node).arithmetic == Arithmetic::kCasts && graph_.InputsOf(id).size() == 1;
+    const bool is_cast = IsCastOfConversion(node) && graph_.InputsOf(id).size() == 1;
     if (!is_cast && !IsIdentity(node)) return id;
     entry = graph_.InputsOf(id)[0];
   }

@@ -1,5 +1,6 @@
 #include "passes/optimize/eliminate_common_subexpressions.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "passes/alternate.h"
 #include "passes/infer.h"
 #include "passes/tiling_accumulation.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -46,7 +48,8 @@ class EqualMerger {
 
   std::string KeyOf(NodeId id) const {
     const Node& node = graph_.node(id);
-    std::string key = fmt::format("{} {}", static_cast<const void*>(node.op()), static_cast<int>(node.phase()));
+    std::string key = fmt::format("{} {} {}", static_cast<const void*>(node.op()), static_cast<int>(node.phase()),
+                                  IsCastOfProgram(node));
     for (const EntryId input : graph_.InputsOf(id)) {
       key += fmt::format(" {}.{}", class_of_[graph_.NodeOf(input)], graph_.IndexOf(input));
     }
@@ -79,10 +82,20 @@ class EqualMerger {
   std::vector<std::uint32_t> class_of_;
 };
 
+// A 0 in the shape of zeros or ones is a size that readers say: other readers may say another one.
+bool HasOpenShape(const Node& node) {
+  const auto* rule = node.inputs().empty() ? node.op()->Find<ShapeRule>() : nullptr;
+  if (rule == nullptr) return false;
+  std::vector<Shape> in, out(static_cast<std::size_t>(node.num_outputs()));
+  ShapeRelation relation(node, in, out);
+  rule->infer(relation);
+  return std::any_of(out.begin(), out.end(), [](const Shape& shape) { return !shape.fully_known(); });
+}
+
 }  // namespace
 
 const MergePolicy kMergeEqual{
-    [](const Graph&, NodeId) { return true; },
+    [](const Graph& graph, NodeId id) { return !HasOpenShape(graph.node(id)); },
     [](const std::string& attr) {
       return !IsHiddenKey(attr) || attr == kOutDTypeAttr || attr == kTilingAccumAttr || attr == kTileKAttr ||
              attr == kAlternateAttr;

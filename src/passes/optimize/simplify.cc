@@ -4,6 +4,7 @@
 
 #include "passes/op_facts.h"
 #include "passes/optimize/eliminate_common_subexpressions.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -42,6 +43,8 @@ class IdentityFinder {
     const DType to = DTypeOf(output);
     const EntryId source = IsFloat(to) ? origin_[input] : input;
     if (source != input) found_.reads[id] = source;
+    // A place where the program rounds stays, because plans may compute what is in front of it in float32.
+    if (IsLowPrecision(to) && IsCastOfProgram(graph_.node(id))) return;
     if (IsKnown(to) && DTypeOf(source) == to) {
       SetSame(output, source);
     } else if (IsLossless(DTypeOf(source), to)) {

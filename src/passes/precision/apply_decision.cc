@@ -7,14 +7,15 @@
 
 #include "passes/infer.h"
 #include "passes/op_facts.h"
+#include "passes/precision/cast_params_offline.h"
 #include "passes/precision/tensor_roots.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
 
-bool IsSingleCast(const Node& node) {
-  return !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kCasts && node.inputs().size() == 1;
-}
+bool IsSingleCast(const Node& node) { return node.IsOp("amp_cast") && IsCastOfConversion(node); }
+bool IsFreeMulticast(const Node& node) { return node.IsOp("amp_multicast") && IsCastOfConversion(node); }
 
 class DecisionRewriter {
  public:
@@ -48,10 +49,11 @@ class DecisionRewriter {
     const auto sources = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       inputs[slot] = AsType(sources[slot], std::move(inputs[slot]), decision_.ReadAt(id, slot));
+      if (decision_.widens[id]) inputs[slot] = Widened(id, slot, std::move(inputs[slot]));
     }
-    if (node.op_name() == "amp_multicast") return Multicast(id, std::move(inputs));
+    if (IsFreeMulticast(node)) return Multicast(id, std::move(inputs));
     if (IsSingleCast(node)) return ExistingCast(id, std::move(inputs));
-    return WithOutDType(id, rewriter_.KeepNode(id, std::move(inputs)));
+    return Marked(id, WithOutDType(id, rewriter_.KeepNode(id, std::move(inputs))));
   }
 
   // Each input in its output's dtype.
@@ -64,7 +66,7 @@ class DecisionRewriter {
     return inputs;
   }
 
-  // An existing cast: removed if it is a no-op or a duplicate.
+  // An existing cast of a conversion: removed if it is a no-op or a duplicate.
   std::vector<NodeEntry> ExistingCast(NodeId id, std::vector<NodeEntry> inputs) {
     const EntryId entry = graph_.EntryOf(id, 0);
     const DType from = decision_.ReadAt(id, 0), to = decision_.produced[entry];
@@ -92,7 +94,7 @@ class DecisionRewriter {
     while (true) {
       const NodeId id = graph_.NodeOf(entry);
       const Node& node = graph_.node(id);
-      if (node.is_variable() || FactsOf(node).arithmetic != Arithmetic::kCasts) return entry;
+      if (!IsCastOfConversion(node)) return entry;
       const std::uint32_t slot = graph_.IndexOf(entry);  // amp_multicast has as many inputs as outputs
       const EntryId input = graph_.InputsOf(id)[slot];
       const DType from = decision_.produced[input], read = decision_.ReadAt(id, slot);
@@ -101,8 +103,8 @@ class DecisionRewriter {
     }
   }
 
-  // Of all casts of one tensor to one dtype that the graph came with, the one that stands for all, whatever the order
-  // of nodes: an output of the graph, because it has a name to keep, then the first in the alphabet.
+  // Of all casts of one tensor to one dtype that a conversion before this one made, the one that stands for all,
+  // whatever the order of nodes: an output of the graph, because it has a name to keep, then the first in the alphabet.
   void ChooseExistingCasts() {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
@@ -139,6 +141,14 @@ class DecisionRewriter {
     if (IsLossless(origin_dtype, key.dtype)) origins_[cast.node.get()] = {std::move(origin), origin_dtype};
   }
 
+  // What the caller forces stays so wherever the model runs.
+  std::vector<NodeEntry> Marked(NodeId id, std::vector<NodeEntry> kept) {
+    if (!decision_.low[id] || !decision_.forced[id]) return kept;
+    AttrMap attrs = kept[0].node->attrs();
+    attrs[kForcedDTypeAttr] = NameOf(decision_.target);
+    return rewriter_.Replace(kept[0].node->WithAttrs(std::move(attrs)));
+  }
+
   // An accumulating node says what it writes where that is not what it reads.
   std::vector<NodeEntry> WithOutDType(NodeId id, std::vector<NodeEntry> kept) {
     const Node& node = *kept[0].node;
@@ -173,6 +183,19 @@ class DecisionRewriter {
   NodeEntry AsType(EntryId source, NodeEntry mapped, DType dtype) {
     const DType from = decision_.produced[source];
     return from == dtype ? mapped : Cast(std::move(mapped), source, from, dtype);
+  }
+
+  // The model's inputs may come in other dtypes than those that the conversion knows: a cast to float32, once for all.
+  NodeEntry Widened(NodeId id, std::size_t slot, NodeEntry mapped) {
+    const bool is_data = FactsOf(graph_.node(id)).RoleOf(slot) == SlotRole::kData;
+    if (!is_data || decision_.ReadAt(id, slot) != DType::kFloat32) return mapped;
+    if (mapped.node->IsOp("amp_cast") && IsCastOfConversion(*mapped.node)) return mapped;
+    const CastKey key{mapped.node.get(), mapped.index, DType::kFloat32};
+    const auto found = casts_.find(key);
+    if (found != casts_.end()) return found->second;
+    const NodeEntry cast = NewCast(std::move(mapped), graph_.InputsOf(id)[slot], DType::kFloat32, {});
+    casts_.emplace(key, cast);
+    return cast;
   }
 
   NodeEntry Cast(NodeEntry mapped, EntryId source, DType from, DType to) {

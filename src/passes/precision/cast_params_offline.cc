@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "nnvm/error.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -14,7 +15,8 @@ DType CommonCast(const Graph& graph, NodeId variable) {
   DType common = DType::kUnknown;
   for (const Consumer& consumer : graph.ConsumersOf(entry)) {
     const Node& reader = graph.node(consumer.node);
-    if (reader.op_name() != "amp_cast" || graph.IsOutput(graph.EntryOf(consumer.node, 0))) return DType::kUnknown;
+    if (!reader.IsOp("amp_cast") || !IsCastOfConversion(reader) || graph.IsOutput(graph.EntryOf(consumer.node, 0)))
+      return DType::kUnknown;
     const DType dtype = reader.Attr<DType>("dtype");
     if (!IsLowPrecision(dtype)) return DType::kUnknown;
     if (IsKnown(common) && common != dtype) return DType::kUnknown;

@@ -74,7 +74,13 @@ class ReportReasons {
     if (reason.cause != Reason::kNone && !is_own) return reason.cause;
     const bool follows = is_own || reason.kind == ReasonKind::kNoneLow || reason.kind == ReasonKind::kConstant;
     const auto inputs = before_.InputsOf(id);
-    return follows && !inputs.empty() ? inputs[0] : Reason::kNone;
+    return follows && !inputs.empty() && !IsBecauseOf(inputs[0], id) ? inputs[0] : Reason::kNone;
+  }
+
+  // Chains of reasons end: what a node reads may be what it is because of this node.
+  bool IsBecauseOf(EntryId entry, NodeId id) const {
+    const Reason& reason = d_.reasons[before_.NodeOf(entry)];
+    return reason.cause != Reason::kNone && before_.NodeOf(reason.cause) == id;
   }
 
   // An operator that reads low precision, and whose sums are kept as they are.

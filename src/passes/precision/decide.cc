@@ -220,6 +220,8 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   decision.policy = options.policy;
   decision.first_slot = FirstSlots(graph);
   decision.low.resize(graph.num_nodes());
+  decision.forced = choices.forced;
+  decision.widens = choices.widens;
   decision.reasons = choices.reasons;
   decision.details = std::move(choices.details);
   decision.unknown_names = std::move(choices.unknown_names);

@@ -35,14 +35,16 @@ struct Decision {
   std::vector<DType> read;                // dtype wanted by each slot; by first_slot[node] + slot
   std::vector<std::uint32_t> first_slot;  // by NodeId, and the number of all slots
   std::vector<bool> low;                  // the node goes low; by NodeId
-  std::vector<Reason> reasons;            // by NodeId
-  std::vector<ReasonKind> slot_reasons;   // of slots that differ from their node: statistics, ...; else the node's kind
-  std::vector<DType> output_dtypes;       // of each output of the model
-  std::vector<std::string> details;       // texts of the reasons
+  std::vector<bool> widens;     // its inputs are cast to float32, because they may be something else; by NodeId
+  std::vector<bool> forced;     // the caller has forced it to be low; by NodeId
+  std::vector<Reason> reasons;  // by NodeId
+  std::vector<ReasonKind> slot_reasons;  // of slots that differ from their node: statistics, ...; else the node's kind
+  std::vector<DType> output_dtypes;      // of each output of the model
+  std::vector<std::string> details;      // texts of the reasons
   std::vector<std::string> unknown_names;
   std::optional<CutCertificate> certificate;  // where a minimum cut decided
   std::optional<Prediction> predicted;        // there, and where a machine is known
-  std::vector<ValueRange> ranges;             // by EntryId; empty under policy mxnet
+  std::vector<ValueRange> ranges;             // by EntryId
 
   DType ReadAt(NodeId id, std::size_t slot) const { return read[first_slot[id] + slot]; }
 

@@ -21,10 +21,9 @@ LowPrecisionTypes::LowPrecisionTypes(const Model& model, const ConvertOptions& o
       can_be_low_(graph_.num_nodes()),
       kinds_(decision->first_slot.back()),
       low_output_(graph_.num_entries()) {
-  if (HasPolicyOfFacts()) {
-    decision->ranges = FindValueRanges(model);
-    limits_ = FindRoundingLimits(graph_, types_, options.target, decision->ranges);
-  }
+  decision->ranges = FindValueRanges(model);
+  limits_ = FindRoundingLimits(graph_, types_, options.target, decision->ranges);
+  if (!HasPolicyOfFacts()) LimitPositionsAlone();
   for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
     if (!graph_.node(id).is_variable()) Classify(id);
   }
@@ -63,7 +62,17 @@ ReasonKind LowPrecisionTypes::Classify(NodeId id, std::size_t slot) const {
   }
   if (node.IsMutable(slot)) return ReasonKind::kStatistic;
   if (dtype != DType::kFloat32 && dtype != options_.target) return ReasonKind::kWrongDType;
-  return HasPolicyOfFacts() ? limits_.tensors[input] : ReasonKind::kReadsLow;
+  return limits_.tensors[input];
+}
+
+// MXNet's lists decide, but no position is computed from what was rounded.
+void LowPrecisionTypes::LimitPositionsAlone() {
+  limits_.tensors.assign(graph_.num_entries(), ReasonKind::kReadsLow);
+  limits_.written_exactly = limits_.positions;
+  for (Reason& reason : limits_.nodes) {
+    const bool is_position = reason.kind == ReasonKind::kIntegers && limits_.positions[reason.cause];
+    if (!is_position) reason = {ReasonKind::kReadsLow};
+  }
 }
 
 void LowPrecisionTypes::Classify(NodeId id) {
@@ -91,12 +100,14 @@ void LowPrecisionTypes::Classify(NodeId id) {
   }
   const bool rounds = std::find(outputs.begin(), outputs.end(), options_.target) != outputs.end();
   if (rounds && FactsOf(node).counts && HasPolicyOfFacts()) return Refuse(id, {ReasonKind::kIntegers});
-  const bool is_limited = HasPolicyOfFacts() && !IsAskedFor(id);
-  if (is_limited && limits_.nodes[id].kind != ReasonKind::kReadsLow) return Refuse(id, limits_.nodes[id]);
+  const bool is_limited = !IsAskedFor(id);
+  const ReasonKind limit = limits_.nodes[id].kind;
+  if (IsRoundingLimit(limit) || (is_limited && limit != ReasonKind::kReadsLow)) return Refuse(id, limits_.nodes[id]);
   can_be_low_[id] = true;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const EntryId output = graph_.EntryOf(id, i);
-    low_output_[output] = outputs[i] == options_.target && !(is_limited && limits_.written_exactly[output]);
+    const bool is_exact = is_limited ? limits_.written_exactly[output] : IsRoundingLimit(limits_.tensors[output]);
+    low_output_[output] = outputs[i] == options_.target && !is_exact;
   }
 }
 

@@ -14,7 +14,7 @@ namespace amp {
 // What a node would be in low precision, and whether it can be.
 class LowPrecisionTypes {
  public:
-  // Gives the decision the texts of refusals and, unless the policy is MXNet's, the ranges of all tensors.
+  // Gives the decision the texts of refusals and the ranges of all tensors.
   LowPrecisionTypes(const Model& model, const ConvertOptions& options, const PrecisionChoices& choices,
                     Decision* decision);
 
@@ -25,14 +25,13 @@ class LowPrecisionTypes {
   ReasonKind KindOf(NodeId id, std::size_t slot) const { return kinds_[FlatSlot(id, slot)]; }
   // Would this entry be low?
   bool IsLowOutput(EntryId entry) const { return low_output_[entry]; }
-  // Is it never to be rounded, whoever reads it? Not asked for under policy mxnet.
-  bool IsNeverRounded(EntryId entry) const {
-    return !limits_.tensors.empty() && IsRoundingLimit(limits_.tensors[entry]);
-  }
+  // Is it never to be rounded, whoever reads it? Under policy mxnet: no.
+  bool IsNeverRounded(EntryId entry) const { return IsRoundingLimit(limits_.tensors[entry]); }
 
  private:
   std::size_t FlatSlot(NodeId id, std::size_t slot) const;
   void Classify(NodeId id);
+  void LimitPositionsAlone();
   // Whatever rounding damages, the caller may ask for it.
   bool IsAskedFor(NodeId id) const;
   ReasonKind Classify(NodeId id, std::size_t slot) const;
@@ -48,7 +47,7 @@ class LowPrecisionTypes {
   std::vector<bool> can_be_low_;
   std::vector<ReasonKind> kinds_;  // by slot; kReadsLow: would be low
   std::vector<bool> low_output_;
-  RoundingLimits limits_;  // empty under policy mxnet
+  RoundingLimits limits_;
   std::unordered_map<NodeId, Reason> refusals_;
 };
 

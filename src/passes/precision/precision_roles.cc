@@ -9,6 +9,7 @@
 
 #include "passes/op_facts.h"
 #include "passes/precision/operator_names.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -44,7 +45,8 @@ PrecisionRole RoleOf(GraphAmpCategory category) {
 struct OpChoice {
   PrecisionRole role = PrecisionRole::kNeutral;
   Reason reason;
-  int strength = 0;  // of what set it
+  int strength = 0;     // of what set it
+  bool widens = false;  // see PrecisionChoices
 };
 
 class OpChoices {
@@ -197,7 +199,8 @@ class OpChoices {
     const auto kind = options_.conditional ? ReasonKind::kUser : ReasonKind::kListed;
     const auto [place, is_new] = condition_details_.emplace(&entry, 0);
     if (is_new) place->second = Detail(text);
-    return {PrecisionRole::kKeep, {kind, Reason::kNone, place->second}, 0};
+    const bool widens = options_.conditional && options_.policy == PrecisionPolicy::kMXNet;
+    return {PrecisionRole::kKeep, {kind, Reason::kNone, place->second}, 0, widens};
   }
 
   OpChoice FromFacts(const Op& op) const {
@@ -231,6 +234,8 @@ class RoleChooser {
     result_.roles.assign(graph_.num_nodes(), PrecisionRole::kKeep);
     result_.reasons.assign(graph_.num_nodes(), {ReasonKind::kVariable});
     result_.named.resize(graph_.num_nodes());
+    result_.forced.resize(graph_.num_nodes());
+    result_.widens.resize(graph_.num_nodes());
     const std::uint32_t disabled = Detail("AMP is disabled for it (__opt_constraint__)");
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
@@ -261,6 +266,7 @@ class RoleChooser {
   void Set(NodeId id, const OpChoice& choice) {
     result_.roles[id] = choice.role;
     result_.reasons[id] = choice.reason;
+    result_.widens[id] = choice.widens;
   }
 
   void SetNamed(NodeId id, PrecisionRole role, std::uint32_t detail) {
@@ -287,8 +293,8 @@ class RoleChooser {
     return !CommutesWithRounding(node, options_.target, true) && node.op()->Find<BatchNormFact>() == nullptr;
   }
 
-  // Casts come before MXNet's lists (rule 1 of its pass). amp_multicast is what its name says: low where all inputs
-  // are, or, to the narrowest dtype, where one is.
+  // Casts come before MXNet's lists (rule 1 of its pass). Those of the program stay as they are; an amp_multicast of a
+  // conversion is what its name says: low where all inputs are, or, to the narrowest dtype, where one is.
   void ChooseCasts() {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);
@@ -299,8 +305,9 @@ class RoleChooser {
   }
 
   PrecisionRole RoleOfCast(const Node& node) const {
+    if (IsCastOfProgram(node)) return PrecisionRole::kKeep;
     if (node.op_name() != "amp_multicast") return PrecisionRole::kCast;
-    if (options_.policy == PrecisionPolicy::kGraphAmp) return PrecisionRole::kKeep;  // casts of the model stay
+    if (options_.policy == PrecisionPolicy::kGraphAmp) return PrecisionRole::kKeep;
     return node.Attr<bool>("cast_narrow") ? PrecisionRole::kNeutral : PrecisionRole::kWidest;
   }
 
@@ -352,6 +359,7 @@ class RoleChooser {
                                   NameOf(place->second), NameOf(dtype)));
       }
       SetNamed(id, role, detail);
+      result_.forced[id] = role == PrecisionRole::kLow;
       if (role == PrecisionRole::kLow && graph_.node(id).name() == name) result_.forced_low.push_back(id);
     }
   }

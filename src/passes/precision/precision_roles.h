@@ -17,11 +17,13 @@ enum class PrecisionRole : std::uint8_t {
 };
 
 struct PrecisionChoices {
-  std::vector<PrecisionRole> roles;        // by NodeId; kKeep for variables
-  std::vector<Reason> reasons;             // why; of no meaning for neutral operators
-  std::vector<bool> named;                 // by NodeId: chosen as a single node, not for its operator
-  std::vector<std::string> details;        // texts of the reasons
-  std::vector<NodeId> forced_low;          // nodes that the call forces to the target by their own name
+  std::vector<PrecisionRole> roles;  // by NodeId; kKeep for variables
+  std::vector<Reason> reasons;       // why; of no meaning for neutral operators
+  std::vector<bool> named;           // by NodeId: chosen as a single node, not for its operator
+  std::vector<std::string> details;  // texts of the reasons
+  std::vector<bool> widens;          // by NodeId: a list of the call wants its inputs in float32, whatever they are
+  std::vector<bool> forced;          // by NodeId: the call forces it to the target
+  std::vector<NodeId> forced_low;    // of these, nodes that it calls by their own name
   std::vector<std::string> unknown_names;  // patterns that match no node, if that is allowed
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "passes/op_facts.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -21,13 +22,13 @@ class DefaultRules {
   bool IsTargetCast(NodeId id) const {
     return c_.choices.roles[id] == PrecisionRole::kCast && c_.WasLow(c_.graph.EntryOf(id, 0));
   }
-  // What casts widened can as well be read without them: an operator between such casts and casts back computes the
-  // same bits without.
+  // What casts of a conversion widened can as well be read without them: an operator between such casts and casts back
+  // computes the same bits without.
   bool IsWidenedLow(EntryId entry) const {
     while (c_.types[entry].dtype == DType::kFloat32) {
       const NodeId id = c_.graph.NodeOf(entry);
       const Node& node = c_.graph.node(id);
-      if (node.is_variable() || FactsOf(node).arithmetic != Arithmetic::kCasts) return false;
+      if (!IsCastOfConversion(node)) return false;
       entry = c_.graph.InputsOf(id)[c_.graph.IndexOf(entry)];  // amp_multicast has as many inputs as outputs
     }
     return c_.WasLow(entry);

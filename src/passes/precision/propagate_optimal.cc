@@ -6,6 +6,7 @@
 #include "passes/op_facts.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/tensor_roots.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
@@ -74,13 +75,16 @@ class NodeChoices {
       AddCasts(id);
     } else {
       nodes_[id] = Choose(id);
-      // Integers that an amp_cast of the model passes on as they are.
-      if (!minimizes_time_ && c_.graph.node(id).op_name() == "amp_cast" && c_.graph.HasOutput(id)) {
-        problem_.AddConstant(1);
-      }
+      if (!minimizes_time_ && IsCastThatStays(id)) problem_.AddConstant(1);
       AddReads(id);
       for (const EntryId output : c_.graph.OutputsOf(id)) AddResult(id, output);
     }
+  }
+
+  // The program's own, and one that passes integers on as they are to where they are an output of the model.
+  bool IsCastThatStays(NodeId id) const {
+    const Node& node = c_.graph.node(id);
+    return node.IsOp("amp_cast") && (IsCastOfProgram(node) || c_.graph.HasOutput(id));
   }
 
   // A cast's output has the dtype of its attribute. A multicast changes nothing where it is float32.

@@ -21,6 +21,8 @@ enum class ReasonKind : std::uint8_t {
   kExact,         // fact: `cause` is read where the smallest change matters
   kOverflows,     // fact: `cause` may exceed the target's largest number
   kVanishes,      // fact: `cause`, a divisor, may become 0
+  kGrows,         // fact: `cause` may become larger than the target's largest number, though what it reads is not
+  kSingular,      // fact: rounding may bring `cause` to where what reads it has no finite value
   kAmplified,     // fact: errors of `cause`, an angle, become larger ones
   kCancels,       // fact: `cause` is a small difference of large numbers
   kSummed,        // fact: `cause` are exponentials that are added up

@@ -5,14 +5,15 @@
 
 #include "passes/infer.h"
 #include "passes/precision/cast_params_offline.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 namespace {
 
 class CastRemover {
  public:
-  CastRemover(const Graph& graph, const std::map<std::string, DType>& dtypes)
-      : graph_(graph), given_(dtypes), rewriter_(graph) {}
+  CastRemover(const Graph& graph, const std::map<std::string, DType>& dtypes, RemovedCasts casts)
+      : graph_(graph), given_(dtypes), removed_(casts), rewriter_(graph) {}
 
   RewriteResult Run() {
     return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
@@ -25,8 +26,9 @@ class CastRemover {
   std::vector<NodeEntry> Visit(NodeId id, std::vector<NodeEntry> inputs) {
     const Node& node = graph_.node(id);
     if (node.is_variable()) return Variable(id);
-    if (node.op_name() == "amp_multicast") return inputs;
-    if (node.op_name() == "amp_cast") return {WithoutCast(id, std::move(inputs[0]))};
+    const bool stays = removed_ == RemovedCasts::kOfConversions && IsCastOfProgram(node);
+    if (node.op_name() == "amp_multicast" && !stays) return inputs;
+    if (node.op_name() == "amp_cast" && !stays) return {WithoutCast(id, std::move(inputs[0]))};
     return Operator(id, std::move(inputs));
   }
 
@@ -54,7 +56,7 @@ class CastRemover {
 
   std::vector<NodeEntry> Operator(NodeId id, std::vector<NodeEntry> inputs) {
     std::string refusal;
-    const NodePtr plain = WithoutOutDType(id);
+    const NodePtr plain = WithoutNotes(id);
     std::vector<DType> out = OutputDTypes(*plain, DTypesOf(inputs), &refusal);
     if (out.empty()) {
       std::vector<DType> cast = DTypesOf(inputs);
@@ -69,11 +71,10 @@ class CastRemover {
     return Typed(std::move(kept), out);
   }
 
-  NodePtr WithoutOutDType(NodeId id) const {
+  NodePtr WithoutNotes(NodeId id) const {
     const NodePtr& node = graph_.nodes()[id];
-    if (node->FindAttr(kOutDTypeAttr) == nullptr) return node;
     AttrMap attrs = node->attrs();
-    attrs.erase(kOutDTypeAttr);
+    if (attrs.erase(kOutDTypeAttr) + attrs.erase(kForcedDTypeAttr) == 0) return node;
     return node->WithAttrs(std::move(attrs));
   }
 
@@ -119,6 +120,7 @@ class CastRemover {
 
   const Graph& graph_;
   const std::map<std::string, DType>& given_;
+  const RemovedCasts removed_;
   Rewriter rewriter_;
   std::map<EntryKey, DType> dtypes_;
   std::map<EntryKey, NodeEntry> casts_;
@@ -126,8 +128,8 @@ class CastRemover {
 
 }  // namespace
 
-RewriteResult RemoveAmpCasts(const Graph& graph, const std::map<std::string, DType>& dtypes) {
-  return CastRemover(graph, dtypes).Run();
+RewriteResult RemoveAmpCasts(const Graph& graph, const std::map<std::string, DType>& dtypes, RemovedCasts casts) {
+  return CastRemover(graph, dtypes, casts).Run();
 }
 
 }  // namespace amp

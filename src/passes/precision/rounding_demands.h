@@ -4,19 +4,20 @@
 #include <vector>
 
 #include "nnvm/graph.h"
+#include "passes/precision/pole_demands.h"
 #include "passes/precision/reason.h"
 #include "passes/value_range.h"
 
 namespace amp {
 
 // Of one tensor, by what reads it directly or through operators that only move data (the first four), or that compute
-// element by element (the others).
+// (the others).
 struct RoundingDemand {
   bool is_position = false;  // an index, a length, an axis
   bool is_exact = false;     // read where the smallest change may change the result by a whole step
-  bool is_divisor = false;   // something is infinite where it is 0
+  bool is_divisor = false;   // something is not finite where it is 0 or has another sign
   bool is_totalled = false;  // through multiplications, too: the terms of a sum over axes
-  // Errors of the tensor are larger errors of this one.
+  // Errors of the tensor are larger errors of this one, or change the integers that it consists of.
   Reason amplified = {ReasonKind::kReadsLow};  // that is: none
 };
 
@@ -26,7 +27,8 @@ struct RoundingDemands {
   std::vector<Reason> nodes;
 };
 
-// In linear time. `ranges`: the values of all tensors.
-RoundingDemands FindRoundingDemands(const Graph& graph, DType target, const std::vector<ValueRange>& ranges);
+// In linear time. `ranges`: the values of all tensors; `poles`: of the same graph, for `target`.
+RoundingDemands FindRoundingDemands(const Graph& graph, const Types& types, DType target,
+                                    const std::vector<ValueRange>& ranges, PoleRules* poles);
 
 }  // namespace amp

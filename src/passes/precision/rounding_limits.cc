@@ -13,10 +13,11 @@ struct TargetLimits {
   double whole;     // whole numbers up to here are told apart
   double largest;   // finite number
   double smallest;  // what is smaller becomes 0
+  double normal;    // the smallest number that arithmetic does not take for 0
 };
 TargetLimits LimitsOf(DType target) {
-  if (target == DType::kFloat16) return {0x1p11, 65504, 0x1p-24};
-  return {0x1p8, 0x1.FEp127, 0x1p-133};
+  if (target == DType::kFloat16) return {0x1p11, 65504, 0x1p-24, 0x1p-24};
+  return {0x1p8, 0x1.FEp127, 0x1p-133, 0x1p-126};
 }
 
 // Summands that differ by less than this factor may be rounded.
@@ -28,11 +29,13 @@ class LimitFinder {
       : graph_(graph),
         types_(types),
         ranges_(ranges),
+        target_(target),
         limits_(LimitsOf(target)),
         evaluator_(graph, types),
+        poles_(graph, types, ranges, limits_.normal),
         counted_(graph.num_entries()),
         exponential_(graph.num_entries()) {
-    RoundingDemands demands = FindRoundingDemands(graph, target, ranges);
+    RoundingDemands demands = FindRoundingDemands(graph, types, target, ranges, &poles_);
     demands_ = std::move(demands.tensors);
     found_.nodes = std::move(demands.nodes);
     found_.tensors.resize(graph.num_entries(), ReasonKind::kReadsLow);
@@ -48,10 +51,11 @@ class LimitFinder {
       }
       for (const EntryId output : graph_.OutputsOf(id)) {
         found_.tensors[output] = LimitOf(id, output);
-        found_.written_exactly[output] = found_.tensors[output] != ReasonKind::kReadsLow || demands_[output].is_exact;
+        found_.written_exactly[output] = !is_variable && IsWrittenExactly(id, output);
       }
       if (!is_variable) LimitNode(id);
     }
+    for (const RoundingDemand& demand : demands_) found_.positions.push_back(demand.is_position);
     return std::move(found_);
   }
 
@@ -60,8 +64,8 @@ class LimitFinder {
     for (const EntryId output : graph_.OutputsOf(id)) (*flags)[output] = true;
   }
 
-  // Floats that count as integers: what an operator counts (arange, shapes), what is used as a position, and what is
-  // computed from such numbers alone; sums and products also where the other terms are whole numbers.
+  // Floats that count as integers: what an operator counts (arange, shapes), what is used as a position, sums of whole
+  // numbers, and what is computed from such numbers and other whole ones.
   bool IsCounted(NodeId id) const {
     const AmpFacts& facts = FactsOf(graph_.node(id));
     if (facts.counts) return true;
@@ -72,10 +76,10 @@ class LimitFinder {
       const bool counts =
           counted_[inputs[slot]] || demands_[inputs[slot]].is_position || !IsFloat(types_[inputs[slot]].dtype);
       any = any || counts;
-      all = all && counts;
+      all = all && (counts || ranges_[inputs[slot]].is_integer);
     }
     const bool adds_up = facts.arithmetic == Arithmetic::kAccumulates || AlgebraOf(id) == Algebra::kTotal;
-    if (adds_up) return any && ranges_[graph_.EntryOf(id, 0)].is_integer;
+    if (adds_up) return ranges_[graph_.EntryOf(id, 0)].is_integer;
     return any && all && facts.arithmetic != Arithmetic::kNeedsFloat32;
   }
 
@@ -111,6 +115,28 @@ class LimitFinder {
     return ReasonKind::kReadsLow;
   }
 
+  bool IsWrittenExactly(NodeId id, EntryId output) {
+    const RoundingDemand& demand = demands_[output];
+    return found_.tensors[output] != ReasonKind::kReadsLow || demand.is_exact ||
+           (demand.is_divisor && poles_.MayVanish(output)) || MayGrow(id, output);
+  }
+
+  // Of float16, whose largest number is small: whether the node may give more than that where all that it reads is not
+  // larger than that.
+  bool MayGrow(NodeId id, EntryId output) {
+    if (target_ != DType::kFloat16 || !IsFloat(types_[output].dtype)) return false;
+    if (ranges_[output].Magnitude() <= limits_.largest) return false;
+    const Arithmetic arithmetic = FactsOf(graph_.node(id)).arithmetic;
+    if (arithmetic == Arithmetic::kMovesData || arithmetic == Arithmetic::kCasts) return false;
+    std::vector<ValueRange> in;
+    for (const EntryId input : graph_.InputsOf(id)) {
+      in.push_back(Meet(ranges_[input], {-limits_.largest, limits_.largest}));
+    }
+    constexpr double kRoundsDown = 1 + 0x1p-13;  // rounds to the largest number; ends of intervals are those of float32
+    const ValueRange out = evaluator_.Output(id, static_cast<int>(graph_.IndexOf(output)), in);
+    return !(out.Magnitude() <= kRoundsDown * limits_.largest);
+  }
+
   // A known end lies beyond the largest number.
   bool Overflows(const ValueRange& range) const {
     const auto is_beyond = [&](double end) {
@@ -141,24 +167,39 @@ class LimitFinder {
   void LimitNode(NodeId id) {
     const Arithmetic arithmetic = FactsOf(graph_.node(id)).arithmetic;
     Reason& reason = found_.nodes[id];
-    if (reason.kind != ReasonKind::kReadsLow || arithmetic == Arithmetic::kAccumulates) return;
+    if (reason.kind != ReasonKind::kReadsLow) return;
+    if (arithmetic == Arithmetic::kAccumulates) return LimitOperands(id);
     for (const EntryId output : graph_.OutputsOf(id)) {
       const RoundingDemand& demand = demands_[output];
       if (found_.tensors[output] != ReasonKind::kReadsLow) {
         reason = {found_.tensors[output], output};
       } else if (demand.is_exact) {
         reason = {ReasonKind::kExact, output};
+      } else if (demand.is_divisor && poles_.MayVanish(output)) {
+        reason = {ReasonKind::kSingular, output};
+      } else if (MayGrow(id, output)) {
+        reason = {ReasonKind::kGrows, output};
       } else if (demand.is_totalled && exponential_[output]) {
         reason = {ReasonKind::kSummed, output};
       }
     }
   }
 
+  // Products that are counted read whole numbers as they are.
+  void LimitOperands(NodeId id) {
+    if (!counted_[graph_.EntryOf(id, 0)]) return;
+    for (const EntryId input : graph_.InputsOf(id)) {
+      if (!(ranges_[input].Magnitude() <= limits_.whole)) found_.nodes[id] = {ReasonKind::kIntegers, input};
+    }
+  }
+
   const Graph& graph_;
   const Types& types_;
   const std::vector<ValueRange>& ranges_;
+  const DType target_;
   const TargetLimits limits_;
   RangeEvaluator evaluator_;
+  PoleRules poles_;
   std::vector<RoundingDemand> demands_;      // by entry
   std::vector<bool> counted_, exponential_;  // by entry
   RoundingLimits found_;

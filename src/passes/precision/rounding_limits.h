@@ -16,8 +16,11 @@ struct RoundingLimits {
   // The tensor is written in float32, because of `tensors` or because the smallest change matters to a reader. By
   // EntryId.
   std::vector<bool> written_exactly;
+  // The tensor is used as a position, directly or moved. By EntryId.
+  std::vector<bool> positions;
   // Why the node computes in float32: it writes what must not be rounded, or errors of its result would be amplified.
-  // kReadsLow: it need not. An operator that accumulates can write float32 beside low inputs. By NodeId.
+  // kReadsLow: it need not; IsRoundingLimit: whatever the caller asks for. An operator that accumulates can write
+  // float32 beside low inputs. By NodeId.
   std::vector<Reason> nodes;
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "passes/op_facts.h"
+#include "passes/whose_cast.h"
 
 namespace amp {
 
 bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t slot) {
   const Node& node = graph.node(id);
-  if (node.is_variable() || FactsOf(node).arithmetic != Arithmetic::kCasts) return false;
-  if (graph.InputsOf(id).size() != 1 && node.op_name() != "amp_multicast") return false;
+  if (!IsCastOfConversion(node)) return false;
   return IsFloat(types[graph.InputsOf(id)[slot]].dtype) && IsFloat(types[graph.EntryOf(id, slot)].dtype);
 }
 
@@ -18,7 +18,7 @@ LiveParts::LiveParts(const Graph& graph) : nodes(graph.num_nodes()), entries(gra
   for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
     const auto inputs = graph.InputsOf(id);
     const auto outputs = graph.OutputsOf(id);
-    const bool is_multicast = graph.node(id).op_name() == "amp_multicast";
+    const bool is_multicast = graph.node(id).IsOp("amp_multicast") && IsCastOfConversion(graph.node(id));
     bool is_live = nodes[id] || outputs.size() == 0;
     for (const EntryId output : outputs) is_live = is_live || entries[output];
     nodes[id] = is_live;

@@ -11,12 +11,13 @@
 
 namespace amp {
 
-// Casts of the model to a float dtype, or amp_multicast: no operators of their own, because ApplyDecision makes one
-// cast for all readers of a tensor in one dtype, and none where a chain of lossless casts leads back.
+// Casts of a conversion to a float dtype: no operators of their own, because ApplyDecision makes one cast for all
+// readers of a tensor in one dtype, and none where a chain of lossless casts leads back. Casts of the program are
+// operators like others.
 bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t slot);
 
-// What the outputs of the model need. An output of amp_multicast needs the input of its own slot alone, because casts
-// of single inputs take the node's place; what only the others need is gone then.
+// What the outputs of the model need. An output of a conversion's amp_multicast needs the input of its own slot alone,
+// because casts of single inputs take the node's place; what only the others need is gone then.
 struct LiveParts {
   explicit LiveParts(const Graph& graph);
 

@@ -189,9 +189,9 @@ class RandomNetworkMaker {
   }
 
   Tensor Rounded(const Tensor& data) {
-    const Symbol low = Op("amp_cast", name_ + "_low", {data.symbol}, {{"dtype", "bfloat16"}});
+    const Symbol low = amp::testing::AmpCast(name_ + "_low", data.symbol);
     const Symbol inner = Chance(2) ? Op("Activation", name_ + "_act", {low}, {{"act_type", "relu"}}) : low;
-    return {Op("amp_cast", name_, {inner}, {{"dtype", "float32"}}), data.shape};
+    return {amp::testing::AmpCast(name_, inner, "float32"), data.shape};
   }
 
   Tensor Dense(const Tensor& data) {

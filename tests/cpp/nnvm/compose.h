@@ -18,8 +18,10 @@ inline Symbol Op(std::string_view op, std::string name, const std::vector<Symbol
   return Symbol::Apply(op, std::move(name), std::move(attrs), inputs, {});
 }
 
+// A cast of a conversion (passes/whose_cast.h); an amp_cast without the mark is one of the program.
 inline Symbol AmpCast(const std::string& name, const Symbol& data, const char* dtype = "bfloat16", AttrMap attrs = {}) {
   attrs["dtype"] = dtype;
+  attrs["__amp_cast__"] = "1";
   return Op("amp_cast", name, {data}, std::move(attrs));
 }
 inline Symbol Relu(const std::string& name, const Symbol& data) { return Op("relu", name, {data}); }

@@ -22,7 +22,7 @@ TEST(CastParamsOffline, ACastParameterTakesTheDTypeItself) {
   const OfflineCasts result = Offline(RuleOp("_rule_gemm", "fc", {AmpCast("cx", Var("x")), AmpCast("cw", w)}), {"w"});
   EXPECT_EQ(PrintGraph(result.rewrite.graph),
             "%0 x = null()\n"
-            "%1 cx = amp_cast(%0) dtype=bfloat16\n"
+            "%1 cx = amp_cast(%0) __amp_cast__=1 dtype=bfloat16\n"
             "%2 w = null() __amp_dtype__=bfloat16 __dtype__=12 __lr_mult__=2\n"
             "%3 fc = _rule_gemm(%1, %2)\n"
             "outputs: %3\n");

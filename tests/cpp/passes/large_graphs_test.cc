@@ -228,7 +228,7 @@ TEST(LargeGraphs, OptimisingAChainOfCopiesCastsAndViews) {
     for (int i = 0; i < length / 4; ++i) {
       const std::string name = std::to_string(i);
       copies = Op("Dropout", "d" + name, {copies});
-      copies = Op("amp_cast", "c" + name, {copies}, {{"dtype", i % 2 == 0 ? "float64" : "float32"}});
+      copies = AmpCast("c" + name, copies, i % 2 == 0 ? "float64" : "float32");
       views = Op("expand_dims", "e" + name, {views}, {{"axis", "0"}});
       views = Op("Reshape", "r" + name, {views}, {{"shape", i % 2 == 0 ? "(3, 2)" : "(2, 3)"}});
     }

@@ -86,11 +86,14 @@ class RandomSymbol {
       case 10:
         return Made(RuleOp("_rule_pick", name, {Any(), all_[1]}));
       case 11:
-        return Made(Op("amp_multicast", name, {Any(), Any()}, {{"cast_narrow", Chance(2) ? "True" : "False"}}));
+        return Made(Op("amp_multicast", name, {Any(), Any()},
+                       {{"cast_narrow", Chance(2) ? "True" : "False"}, {"__amp_cast__", "1"}}));
       default: {
         const char* const dtypes[] = {"bfloat16", "float32", "bfloat16", "float32", "float16", "float64"};
-        const std::string op = Chance(4) ? "Cast" : "amp_cast";
-        return Made(Op(op, name, {Any()}, {{"dtype", dtypes[random_() % (Chance(3) ? 6 : 4)]}}));
+        const bool is_of_program = Chance(4);
+        const char* const dtype = dtypes[random_() % (Chance(3) ? 6 : 4)];
+        if (!is_of_program) return Made(AmpCast(name, Any(), dtype));
+        return Made(Op(Chance(2) ? "Cast" : "amp_cast", name, {Any()}, {{"dtype", dtype}}));
       }
     }
   }

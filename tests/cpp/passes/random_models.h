@@ -76,7 +76,7 @@ class RandomModelMaker {
     model_.input_types["ids"] = ids.type();
     const Symbol variable = Var("ids");
     const Symbol shifted = Op("_plus_scalar", "ids_shifted", {variable}, {{"scalar", "257"}});
-    const Symbol cast = Op("amp_cast", "ids_cast", {variable}, {{"dtype", "bfloat16"}});  // no work for integers
+    const Symbol cast = AmpCast("ids_cast", variable);  // no work for integers
     return Op("elemwise_add", "ids_sum", {shifted, cast});
   }
 
@@ -133,11 +133,9 @@ class RandomModelMaker {
 
   Symbol Casts() {
     if (Chance(3)) return Op("softmax", name_, {Any()}, {{"axis", "1"}});
-    const Symbol low = Op("amp_cast", name_ + "_low", {Any()}, {{"dtype", "bfloat16"}});
-    if (Chance(2))
-      return Op("amp_cast", name_, {Op("Activation", name_ + "_act", {low}, {{"act_type", "relu"}})},
-                {{"dtype", "float32"}});
-    const Symbol both = Op("amp_multicast", name_ + "_mc", {low, Any()});
+    const Symbol low = AmpCast(name_ + "_low", Any());
+    if (Chance(2)) return AmpCast(name_, Op("Activation", name_ + "_act", {low}, {{"act_type", "relu"}}), "float32");
+    const Symbol both = Op("amp_multicast", name_ + "_amp_multicast", {low, Any()});
     return Op("elemwise_add", name_, {both.At(0), both.At(1)});
   }
 

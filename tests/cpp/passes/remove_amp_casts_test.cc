@@ -26,7 +26,8 @@ TEST(RemoveAmpCasts, HeadsMarksAndOutDTypesGo) {
 }
 
 TEST(RemoveAmpCasts, MulticastsAreTheirInputs) {
-  const Symbol both = Op("amp_multicast", "m", {AmpCast("c", Var("a"), "float16"), Var("b")}, {{"num_outputs", "2"}});
+  const Symbol both =
+      Op("amp_multicast", "a_amp_multicast", {AmpCast("c", Var("a"), "float16"), Var("b")}, {{"num_outputs", "2"}});
   EXPECT_EQ(Removed(RuleOp("_rule_add", "s", {both.At(1), both.At(0)})),
             "%0 b = null()\n"
             "%1 a = null()\n"

@@ -115,6 +115,16 @@ TEST(EliminateCommonSubexpressions, ChainsBecomeOne) {
   EXPECT_EQ(AfterSimplifying(Sum("s", branch("a"), branch("b"))), "a(x) a_t(a) s(a_t a_t)");
 }
 
+TEST(EliminateCommonSubexpressions, ZerosOfAnOpenSizeAreWhatTheirReadersSay) {
+  const auto zeros = [](const std::string& name, const char* shape) {
+    return Op("_zeros", name, {}, {{"shape", shape}});
+  };
+  const TypeMap known{{"x", {DType::kFloat32, Shape{2, 3}}}};
+  EXPECT_EQ(AfterSimplifying(Symbol::Group({Sum("s", Var("x"), zeros("a", "(2, 0)")), zeros("b", "(2, 0)")}), known),
+            "a() s(x a) b()");
+  EXPECT_EQ(AfterSimplifying(Sum("s", zeros("a", "(2, 3)"), zeros("b", "(2, 3)")), known), "a() s(a a)");
+}
+
 TEST(EliminateCommonSubexpressions, RemovedCopiesMakeNodesEqual) {
   EXPECT_EQ(AfterSimplifying(Sum("s", Relu("a", Op("Dropout", "d", {Var("x")})), Relu("b", Var("x")))), "a(x) s(a a)");
   const Symbol once = AmpCast("c", Var("x"), "bfloat16"), again = AmpCast("d", Var("x"), "bfloat16");
