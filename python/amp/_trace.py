@@ -157,6 +157,11 @@ class Trace:
         for i, output in enumerate(outputs):
             self.mark(output, Symbol(node.at(i)), is_open=True)
 
+    def copied(self, new, old):
+        """`new` is a copy of `old`, which may have come from nowhere: then it is another constant."""
+        if id(old) in self._known:
+            self.same(new, old)
+
     def same(self, new, old):
         """`new` holds the elements of `old` as another object."""
         symbol = self.symbol_of(old)
@@ -228,7 +233,7 @@ def _watched_copy(name):
     def copied(array, *args):
         result = plain(array, *args)
         if current() is not None:
-            current().same(result, array)
+            current().copied(result, array)
         return result
 
     return copied
@@ -240,7 +245,7 @@ def _watched_init(plain):
         plain(array, *args, **kwargs)
         source = args[0] if args else None
         if current() is not None and isinstance(source, NDArray):
-            current().same(array, source)
+            current().copied(array, source)
 
     return init
 

@@ -28,6 +28,12 @@ def symbols_mean_arrays():
         _arrays.are_meant = before
 
 
+def _require_outputs(symbol):
+    """Raises where a symbol stands for an array, whose parts are no outputs."""
+    if getattr(_arrays, "are_meant", False) and len(symbol) == 1 and "num_outputs" not in symbol._handle.attributes():
+        raise NotImplementedForSymbol(f"'{symbol.name}' has one output, and arrays are indexed by their elements")
+
+
 class Symbol(Arithmetic, FluentMethods, Inference):
     """One or more outputs of a graph of operators.
 
@@ -241,7 +247,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         if isinstance(index, str):
             return Symbol(self._handle.by_name(index))
-        self._require_outputs()
+        _require_outputs(self)
         if isinstance(index, slice):
             chosen = [self._handle.at(i) for i in range(*index.indices(len(self)))]
             return Symbol(_core.group(chosen))
@@ -251,13 +257,8 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         return Symbol(self._handle.at(number % len(self)))
 
     def __iter__(self):
-        self._require_outputs()
+        _require_outputs(self)
         return (self[i] for i in range(len(self)))
-
-    def _require_outputs(self):
-        """Raises where a symbol stands for an array, whose parts are no outputs."""
-        if getattr(_arrays, "are_meant", False) and len(self) == 1 and "num_outputs" not in self._handle.attributes():
-            raise NotImplementedForSymbol(f"'{self.name}' has one output, and arrays are indexed by their elements")
 
     def __bool__(self):
         raise NotImplementedForSymbol("a Symbol has no value, hence no truth value; compare it with None")
