@@ -7,7 +7,7 @@ import numpy as np
 from . import _recording
 from ._core import NDArray
 from ._invoke import invoke
-from ._recording import Leaf, is_differentiable
+from ._recording import Leaf, Result, Retained, is_differentiable, leaf_of
 from .base import ArgumentError
 
 _lock = threading.Lock()  # who takes a graph, and writes to gradients that threads share
@@ -16,13 +16,14 @@ _lock = threading.Lock()  # who takes a graph, and writes to gradients that thre
 def backward(heads, head_gradients, retain_graph, train_mode):
     """Writes the gradients of the sum of all heads, each times its head gradient, to the arrays they depend on."""
     graph = Graph(heads)
-    wanted = [leaf for leaf in graph.leaves.values() if leaf.request != "null"]
+    places = [*graph.leaves.values(), *(place for node in graph.nodes for place in node.retained)]
+    wanted = [place for place in places if _leaf(place).request != "null"]
     terms = _Terms()
     awaited = _Awaited(graph, wanted, terms)
     totals = _run(graph, heads, head_gradients, wanted, retain_graph, False, train_mode, terms, awaited)
-    for leaf, total in zip(wanted, totals):
-        if leaf not in awaited.stored:
-            _store(leaf, total, terms.replaces(key_of(leaf)))
+    for place, total in zip(wanted, totals):
+        if place not in awaited.stored:
+            _store(_leaf(place), total, terms.replaces(key_of(place)))
 
 
 def gradients_of(heads, arrays, head_gradients, retain_graph, create_graph, train_mode):
@@ -48,6 +49,10 @@ def _zeros(array):
 
 def _of_class(cls, array):
     return array if type(array) is cls else cls(array)
+
+
+def _leaf(place):
+    return place if isinstance(place, Leaf) else place.leaf
 
 
 def key_of(place):
@@ -156,7 +161,11 @@ class _Awaited:
     def __init__(self, graph, wanted, terms):
         self.stored = set()
         self._terms = terms
-        leaves = {id(leaf): leaf for leaf in wanted if leaf.on_stored is not None and leaf.request == "write"}
+        leaves = {
+            id(leaf): leaf
+            for leaf in wanted
+            if isinstance(leaf, Leaf) and leaf.on_stored is not None and leaf.request == "write"
+        }
         self._ending = {}  # by node: leaves whose last reader, in the order of the pass, it is
         if not leaves:
             return
@@ -226,7 +235,7 @@ def _differentiate(node, terms, needed, create_graph, train_mode):
     """Adds the gradients of a node's inputs to `terms`; False where there is nothing to compute."""
     arrived = [terms.total((id(node), i)) for i in range(len(node.types))]
     is_asked = [is_differentiable(place) and key_of(place) in needed for place in node.places]
-    if not any(is_asked) or all(gradient is None for gradient in arrived):
+    if not any(is_asked) or all(gradient is None for gradient in arrived) and not node.owns_gradient():
         return False
     with _recording.scope(is_training=train_mode):
         gradients = node.gradients(arrived, is_asked, create_graph)
@@ -262,8 +271,24 @@ def _store(leaf, total, replaces):
 
 
 def attach(array, request="write"):
-    """Attaches a gradient of zeros to an array, which forgets where it came from."""
+    """Attaches a gradient of zeros to an array.
+
+    A legacy array forgets where it came from, as in MXNet 1.x. One of NumPy's kind stays part of its graph, as in 2.x.
+    """
+    place = array._place
     attach_buffer(array, None, request)
+    if array._is_numpy and isinstance(place, Result) and not place.node.is_spent:
+        array._place = Retained(drop_retained(place), array._place)
+
+
+def drop_retained(place):
+    """The place without a gradient that was attached to it."""
+    return place.drop() if isinstance(place, Retained) else place
+
+
+def drop(array):
+    """Takes an attached gradient away; a computed array stays part of its graph."""
+    array._place = None if isinstance(array._place, Leaf) else drop_retained(array._place)
 
 
 def attach_buffer(array, gradient, request):
@@ -282,18 +307,21 @@ def is_float(array):
 
 def gradient_of(array):
     """What `attach` or the last backward left; None where nothing is attached, or nothing asked for."""
-    return array._place.gradient if isinstance(array._place, Leaf) and array._place.has_gradient else None
+    leaf = leaf_of(array)
+    return leaf.gradient if leaf is not None and leaf.has_gradient else None
 
 
 def is_fresh(array):
     """Whether a backward pass wrote the gradient since it was last said to be used."""
-    return isinstance(array._place, Leaf) and array._place.is_fresh
+    leaf = leaf_of(array)
+    return leaf is not None and leaf.is_fresh
 
 
 def set_fresh(array, value):
     """Says so, or that it was used."""
-    if isinstance(array._place, Leaf):
-        array._place.is_fresh = bool(value)
+    leaf = leaf_of(array)
+    if leaf is not None:
+        leaf.is_fresh = bool(value)
 
 
 def detached(array):

@@ -89,6 +89,28 @@ class Result:
         self.node, self.index = node, index
 
 
+class Retained(Result):
+    """The place of an output to which a gradient is attached, too, and which stays part of its graph."""
+
+    __slots__ = ("leaf",)
+
+    def __init__(self, result, leaf):
+        super().__init__(result.node, result.index)
+        self.leaf = leaf
+        self.node.retained = [*self.node.retained, self]
+
+    def drop(self):
+        """The plain place, without the gradient."""
+        self.node.retained = [other for other in self.node.retained if other is not self]
+        return Result(self.node, self.index)
+
+
+def leaf_of(array):
+    """The `Leaf` that holds the gradient attached to an array, or None."""
+    place = array._place
+    return place.leaf if isinstance(place, Retained) else place if isinstance(place, Leaf) else None
+
+
 class Constant:
     """The place of an array without gradient that a node reads."""
 
@@ -133,6 +155,7 @@ class Node:
         self.replaces = [False] * len(places)
         # Set while `gradients` runs: may be called with (input, gradient) before it returns.
         self.observer = None
+        self.retained = ()  # the `Retained` among the places of its outputs
 
     def mark(self, outputs, inputs):
         """The outputs become results of the node, inputs without place constants of it."""
@@ -142,13 +165,17 @@ class Node:
             if array._place is None:
                 array._place = Constant(self)
 
+    def owns_gradient(self):
+        """Whether there may be gradients where none arrives, as behind a loss."""
+        return True
+
     def gradients(self, heads, is_asked, create_graph):
         """The gradients of the inputs, an array or None (zero) each; `heads` go by output, None where none arrives."""
         raise NotImplementedError
 
     def free(self):
         """Frees what only gradients need."""
-        self.places = ()
+        self.places = self.retained = ()
 
 
 class RunNode(Node):
@@ -157,6 +184,10 @@ class RunNode(Node):
     def __init__(self, name, run, inputs, places, outputs, describe=None):
         super().__init__(name, places, outputs)
         self.run, self.inputs, self.describe = run, inputs, describe
+
+    def owns_gradient(self):
+        """As for every node."""
+        return self.run.owns_gradient()
 
     def gradients(self, heads, is_asked, create_graph):
         """As for every node. Auxiliary states move with each call."""

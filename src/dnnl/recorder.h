@@ -41,6 +41,9 @@ class RecordedRun {
   Derivative Derive(const std::vector<NDArray>& output_gradients, const std::vector<bool>& is_asked,
                     const std::vector<bool>& differentiable) const;
 
+  // There may be gradients where none arrives.
+  bool OwnsGradient() const { return graph_->owns_gradient(); }
+
   // The outputs of the forward half: Outputs(), and what gradients read besides.
   const std::vector<NDArray>& Kept() const { return kept_; }
 

@@ -195,6 +195,7 @@ void RegisterCustomOperators(MakeCustomOperator make) {
         }
         return updates;
       }})
+      .Set(HasOwnGradient{})
       .Set(GradientRule{SetGradients})
       .Set(ReferenceKernel{Run(true)});
   SetTypes(&training, true);

@@ -107,6 +107,7 @@ void BackwardRegression(const Node& node, bool sign, std::span<const NDArray> in
         .Set(RangeRule{[&row](const RangeQuery& q, int) {
           return row.sigmoid ? ValueRange{0, 1} : q.in[0];
         }})
+        .Set(HasOwnGradient{})
         .Set(GradientRule{[&row](GradientContext& c) {
           c.Set(0, c.Call(row.backward, {c.out(), c.in(1)}, c.attrs()));
         }})
@@ -189,6 +190,7 @@ void BackwardSvm(const Node& node, std::span<const NDArray> in, NDArray& out) {
         .Set(LabelBesideData())
         .Set(LossFacts())
         .Set(RangeRule{[](const RangeQuery& q, int) { return q.in[0]; }})
+        .Set(HasOwnGradient{})
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.Call("_backward_SVMOutput", {c.out(), c.in(1)}, c.attrs()));
         }})
@@ -248,6 +250,7 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         .Set(SameShape())
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(HasOwnGradient{})
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("_backward_MakeLoss", {c.in(0)}, c.attrs())); }})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})
@@ -262,6 +265,7 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         .Set(SameShape())
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(HasOwnGradient{})
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("ones_like", {c.in(0)})); }})
         .Set(ReferenceKernel{
             [](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { CopyElements(in[0], out[0]); }})

@@ -258,6 +258,7 @@ void Gradient(GradientContext& c) { c.Set(0, c.Call("_backward_SoftmaxOutput", {
                                         }})
                                         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
                                         .Set(ConstantRange({0, 1}))
+                                        .Set(HasOwnGradient{})
                                         .Set(GradientRule{Gradient})
                                         .Set(ReferenceKernel{Reference})
                                         .Set(LowerRule{Lower})

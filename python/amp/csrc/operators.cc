@@ -103,6 +103,7 @@ void BindOperators(py::module_& module) {
                                                         "A run that keeps what its gradients read.")
       .def("outputs", [](const RecordedRun& run) { return ListOf(run.Outputs()); })
       .def("num_kept", [](const RecordedRun& run) { return run.Kept().size(); })
+      .def("owns_gradient", &RecordedRun::OwnsGradient)
       .def("backward", &RunBackward, py::arg("heads"), py::arg("is_asked"))
       .def("derive", &Derive, py::arg("heads"), py::arg("is_asked"), py::arg("differentiable"));
 

@@ -77,7 +77,7 @@ class GradientBuilder {
       arrived.push_back(Total(entry));
       any = any || arrived.back().has_value();
     }
-    if (any) Differentiate(id, std::move(arrived));
+    if (any || OwnsGradient(node)) Differentiate(id, std::move(arrived));
   }
 
   // A product that reads low precision and writes float32: its gradients are products of what it reads, and of its
@@ -145,7 +145,7 @@ std::vector<std::optional<NodeEntry>> AddGradients(const Graph& graph,
                                                    const std::vector<std::optional<NodeEntry>>& output_gradients,
                                                    const std::vector<NodeId>& variables) {
   GradientBuilder builder(graph, variables);
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) builder.AddOutput(graph.outputs()[i], output_gradients[i]);
+  for (std::size_t i = 0; i < output_gradients.size(); ++i) builder.AddOutput(graph.outputs()[i], output_gradients[i]);
   builder.Run();
   std::vector<std::optional<NodeEntry>> gradients;
   for (const NodeId id : variables) gradients.push_back(builder.Total(graph.EntryOf(id, 0)));

@@ -12,7 +12,8 @@ namespace amp {
 inline constexpr const char* kForwardNodeAttr = "__forward_node__";
 
 // The gradients of sum(output * its gradient) over all outputs of the graph with respect to these variables, in their
-// order; nullopt: zero everywhere. `output_gradients` go by output; what is missing is ones.
+// order; nullopt: zero everywhere. `output_gradients` go by output; nullopt is ones. Outputs beyond the list have none,
+// and lead to operators with a gradient of their own (HasOwnGradient).
 //
 // Guarantees: the forward nodes stay as they are. New nodes are of the backward phase, have unique names and say which
 // node they belong to. The gradients of several readers are summed once. No node computes what nothing asks for once

@@ -9,6 +9,7 @@
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/add_gradients.h"
 #include "passes/gradient/gradient.h"
+#include "passes/gradient/gradient_rule.h"
 #include "passes/gradient/keep_float32_sums.h"
 #include "passes/gradient/use_training_forms.h"
 #include "passes/optimize/merge_variables.h"
@@ -76,6 +77,7 @@ DifferentiableGraph::DifferentiableGraph(const Symbol& symbol, std::vector<std::
     : id_(NewId()), inputs_(std::move(inputs)), num_outputs_(symbol.outputs().size()), is_train_(is_train) {
   const Graph graph = InForm(symbol, is_train);
   for (std::size_t i = 0; i < inputs_.size(); ++i) input_ids_[inputs_[i]] = i;
+  for (const NodePtr& node : graph.nodes()) owns_gradient_ = owns_gradient_ || OwnsGradient(*node);
   for (const NodeId id : graph.variables()) is_random_ = is_random_ || graph.node(id).name() == kRandomKey;
   forward_ = Symbol(graph.outputs(), symbol.np_shape());
   if (std::find(is_asked.begin(), is_asked.end(), true) != is_asked.end()) KeepWhatGradientsRead(is_asked);
@@ -127,13 +129,17 @@ void DifferentiableGraph::KeepWhatGradientsRead(const std::vector<bool>& is_aske
 }
 
 DifferentiableGraph::Gradients DifferentiableGraph::Differentiate(const GradientRequest& request) const {
-  std::vector<NodeEntry> outputs;
+  std::vector<NodeEntry> outputs, without;
   std::vector<std::optional<NodeEntry>> output_gradients;
   for (std::size_t i = 0; i < num_outputs_; ++i) {
-    if (!request.has_gradient[i]) continue;
+    if (!request.has_gradient[i]) {
+      if (owns_gradient_) without.push_back(forward_.outputs()[i]);
+      continue;
+    }
     outputs.push_back(forward_.outputs()[i]);
     output_gradients.push_back(NodeEntry{Node::Variable(GradientVariable(id_, i))});
   }
+  outputs.insert(outputs.end(), without.begin(), without.end());
   Gradients result{std::vector<std::optional<NodeEntry>>(inputs_.size()), {}};
   if (outputs.empty()) return result;
   const Graph graph(std::move(outputs));

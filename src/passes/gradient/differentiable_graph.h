@@ -45,6 +45,8 @@ class DifferentiableGraph {
   std::size_t num_outputs() const { return num_outputs_; }
   // Runs depend on kRandomKey.
   bool is_random() const { return is_random_; }
+  // An operator has a gradient of its own: there may be gradients where none arrives.
+  bool owns_gradient() const { return owns_gradient_; }
 
   const Symbol& forward() const { return forward_; }
   // What the forward half is a function of: the inputs and the random key.
@@ -80,7 +82,7 @@ class DifferentiableGraph {
   std::size_t num_outputs_ = 0;
   bool is_train_;
   Symbol forward_;
-  bool is_random_ = false;
+  bool is_random_ = false, owns_gradient_ = false;
 
   mutable std::mutex mutex_;
   mutable std::map<GradientRequest, std::shared_ptr<const BackwardHalf>> backward_;

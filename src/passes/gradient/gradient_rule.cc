@@ -87,6 +87,11 @@ Term SumOfChannels(const Term& a, int axis, const Term& like) {
 }
 Term ReshapeLike(const Term& a, const Term& like) { return Binary("reshape_like", a, like); }
 
+bool OwnsGradient(const Node& node) {
+  const auto* own = node.is_variable() ? nullptr : node.op()->Find<HasOwnGradient>();
+  return own != nullptr && own->holds(node);
+}
+
 GradientRule DerivativeRule(Derivative derivative) {
   return {[derivative = std::move(derivative)](GradientContext& c) {
     c.Set(0, c.gradient() * derivative(c.in(0), c.out()));

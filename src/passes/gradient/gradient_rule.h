@@ -124,6 +124,13 @@ struct ZeroGradient {
   std::string reason;
 };
 
+// Of a loss and of what a program defines: the gradient of the inputs is asked for even where none arrives, behind
+// BlockGrad or a comparison, since it need not depend on those of the outputs.
+struct HasOwnGradient {
+  std::function<bool(const Node&)> holds = [](const Node&) { return true; };
+};
+bool OwnsGradient(const Node& node);
+
 // A gradient that arrives is an error. Says why.
 struct NoGradient {
   std::string reason;
