@@ -5,9 +5,11 @@ import functools
 import threading
 
 from . import _core, lists
+from .base import GraphError
 
 _MARK = {"__amp_cast__": "1"}  # in a recorded graph these casts are a conversion's, which plans may take back
 _state = threading.local()
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 rules = None  # of the process, once there are any
 
 
@@ -96,23 +98,44 @@ def _casting():
 def cast_arrays(op, attributes, positional, by_name, invoke):
     """The inputs of an operator as it reads them; `invoke` runs the casts."""
     wanted = rules.dtype_for(op, attributes)
-    arrays = [array for array in (*positional, *by_name.values()) if _is_float(array.dtype)]
-    if wanted is None or not arrays:
+    arrays = [*positional, *by_name.values()]
+    names = [_core.dtype_name(array.dtype) for array in arrays]
+    floats = {name for name in names if name in _FLOATS}
+    if not floats or wanted is None and len(set(names)) == 1:
         return positional, by_name
+    texts, keys = tuple(sorted(attributes.items())), tuple(by_name)
+    if wanted is None and len(floats) > 1 and not _takes(op, texts, tuple(names), keys):
+        wanted = "widest"  # as in a loss of low outputs and float32 labels
     if wanted == "widest":
-        wanted = _widest({_core.dtype_name(array.dtype) for array in arrays})
+        wanted = _widest(floats)
+    if wanted is not None:
+        names = [wanted if name in _FLOATS else name for name in names]
+    if len(set(names)) > 1 and not floats.issuperset(names) and not _takes(op, texts, tuple(names), keys):
+        names = [wanted or _widest(floats)] * len(names)  # integers beside floats: labels
 
-    def cast(array):
-        if not _is_float(array.dtype) or _core.dtype_name(array.dtype) == wanted:
+    def cast(array, name):
+        if _core.dtype_name(array.dtype) == name:
             return array
-        return invoke("amp_cast", [array], {}, {"dtype": wanted, **_MARK})[0]
+        op = "amp_cast" if _core.dtype_name(array.dtype) in _FLOATS else "Cast"
+        return invoke(op, [array], {}, {"dtype": name, **_MARK})[0]
 
     with _casting():
-        return [cast(array) for array in positional], {name: cast(array) for name, array in by_name.items()}
+        cast_to = [cast(array, name) for array, name in zip(arrays, names)]
+    return cast_to[: len(positional)], dict(zip(keys, cast_to[len(positional) :]))
 
 
-def _is_float(dtype):
-    return _core.dtype_name(dtype) in ("float16", "bfloat16", "float32", "float64")
+@functools.lru_cache(4096)
+def _takes(op, attributes, dtypes, names):
+    """Whether an operator takes inputs of these dtypes as they are; the last ones are given by `names`."""
+    known = {f"input{i}": (dtype, None) for i, dtype in enumerate(dtypes)}
+    variables = [_core.variable(name, {}) for name in known]
+    count = len(dtypes) - len(names)
+    symbol = _core.apply(op, "node", dict(attributes), variables[:count], dict(zip(names, variables[count:])))
+    try:
+        symbol.infer(known)
+    except GraphError:
+        return False
+    return True
 
 
 def _widest(names):

@@ -127,11 +127,14 @@ Algebra AlgebraOf(BinaryKind kind) {
   }
 }
 
-DTypeRule DTypeRuleOf(DTypes dtypes) {
+DTypeRule DTypeRuleOf(BinaryKind kind, DTypes dtypes) {
   if (dtypes == DTypes::kSame) return SameDType();
-  return {[dtypes](DTypeRelation& r) {
+  return {[kind, dtypes](DTypeRelation& r) {
     if (!KnowOperands(r)) return;
     const DType common = CommonDType(r.in(0), r.in(1));
+    if (kind == BinaryKind::kSub && common == DType::kBool) {
+      FailAt(r.node(), "truths have no difference; take logical_xor, or cast one of them to integers");
+    }
     r.Out(0, dtypes == DTypes::kMixedToFloat && !IsFloat(common) ? DType::kFloat32 : common);
   }};
 }
@@ -212,7 +215,7 @@ void Register(const Row& row) {
   card.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
       .Inputs({"lhs", "rhs"})
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
-      .Set(DTypeRuleOf(row.dtypes))
+      .Set(DTypeRuleOf(kind, row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(RangeOfTwo(RangeOf(kind)))
       .Set(AlwaysAlgebra(AlgebraOf(kind)))

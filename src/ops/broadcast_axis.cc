@@ -25,11 +25,11 @@ void Validate(BroadcastAxisParam& p) {
 
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<BroadcastAxisParam>();
-  if (!r.in(0).fully_known()) return;
+  if (!r.in(0).rank_known()) return;
   Shape out = r.in(0);
   for (std::size_t i = 0; i < p.axis.size(); ++i) {
     const auto axis = NormalizeAxis(p.axis[i], out.rank());
-    if (!axis || r.in(0)[*axis] != 1) {
+    if (!axis || (r.in(0)[*axis] >= 0 && r.in(0)[*axis] != 1)) {
       FailAt(r.node(), "axis {} of data of shape {} cannot be repeated: it is not of size 1", p.axis[i],
              r.in(0).ToString());
     }
@@ -61,13 +61,13 @@ struct BroadcastToParam {
 
 // Aligned at the last axes. In the classic operator a 0 keeps the data's size.
 void InferBroadcastTo(bool zero_keeps, ShapeRelation& r) {
-  if (!r.in(0).fully_known()) return;
+  if (!r.in(0).rank_known()) return;
   Shape out(r.node().params<BroadcastToParam>().shape);
   if (out.rank() < r.in(0).rank()) FailAt(r.node(), "shape {} is shorter than {}", out.ToString(), r.in(0).ToString());
   const Shape data = AlignedRight(r.in(0), out.rank());
   for (int i = 0; i < out.rank(); ++i) {
     if (out[i] == 0 && zero_keeps) out[i] = data[i];
-    if (data[i] != out[i] && data[i] != 1) {
+    if (data[i] >= 0 && data[i] != out[i] && data[i] != 1) {
       FailAt(r.node(), "data of shape {} cannot be broadcast to {}", r.in(0).ToString(), out.ToString());
     }
   }

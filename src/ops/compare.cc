@@ -211,8 +211,13 @@ void InferDType(const Row& row, DTypeRelation& r) {
   if (known) r.Out(0, CommonDType(r.in(0), r.in(1)));
 }
 
+// Integers are compared with floats in double, which holds more of them than float.
+DType ComputedIn(const Row& row, DType a, DType b) {
+  return row.result == Result::kBool && IsFloat(a) != IsFloat(b) ? DType::kFloat64 : CommonDType(a, b);
+}
+
 void Reference(const Row& row, std::span<const NDArray> in, NDArray& out) {
-  WithNumberType(CommonDType(in[0].dtype(), in[1].dtype()), [&](auto zero) {
+  WithNumberType(ComputedIn(row, in[0].dtype(), in[1].dtype()), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
     std::vector<T> y(out.size());

@@ -57,11 +57,12 @@ double Apply(const LeakyReLUParam& p, double x) {
 }
 
 // prelu: gamma as an array of the data's rank that is broadcast to it. One of rank 1 lies along the channels: axis 1,
-// and axis 0 of data of rank 1.
+// and axis 0 of data of rank 1. One of rank 2 has slopes for each sample: axes 0 and 1.
 Shape SlopeShape(const Shape& gamma, int rank) {
   if (gamma.rank() == rank) return gamma;
   std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
-  dims[1] = gamma[0];
+  dims[1] = gamma[gamma.rank() - 1];
+  if (gamma.rank() == 2) dims[0] = gamma[0];
   return Shape(dims);
 }
 
@@ -69,10 +70,11 @@ void CheckGamma(const Node& node, const Shape& data, const Shape& gamma) {
   if (data.rank() == 0) FailAt(node, "prelu: expected data of rank 1 or more, got a scalar");
   const std::int64_t channels = data[data.rank() > 1 ? 1 : 0];
   const auto fail = [&] {
-    FailAt(node, "prelu: expected gamma of shape [{}] or [1], or of one that is broadcast to {}, got {}", channels,
-           data.ToString(), gamma.ToString());
+    FailAt(node, "prelu: expected gamma of shape [{0}], [1] or [{1},{0}], or of one that is broadcast to {2}, got {3}",
+           channels, data[0], data.ToString(), gamma.ToString());
   };
-  if (gamma.rank() != 1 && gamma.rank() != data.rank()) fail();
+  const bool by_sample = gamma.rank() == 2 && data.rank() > 2;
+  if (gamma.rank() != 1 && gamma.rank() != data.rank() && !by_sample) fail();
   const Shape slopes = SlopeShape(gamma, data.rank());
   for (int i = 0; i < data.rank(); ++i) {
     if (slopes[i] >= 0 && data[i] >= 0 && slopes[i] != 1 && slopes[i] != data[i]) fail();

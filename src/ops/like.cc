@@ -37,7 +37,7 @@ struct SliceLikeParam {
 };
 
 void InferSliceLike(ShapeRelation& r) {
-  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
   const Shape &data = r.in(0), &like = r.in(1);
   IntTuple axes = r.node().params<SliceLikeParam>().axes;
   if (axes.empty()) {
@@ -49,7 +49,7 @@ void InferSliceLike(ShapeRelation& r) {
   Shape out = data;
   for (const std::int64_t given : axes) {
     const int axis = Normal(r.node(), given, data), other = Normal(r.node(), given, like);
-    if (like[other] > data[axis]) {
+    if (data[axis] >= 0 && like[other] > data[axis]) {
       FailAt(r.node(), "axis {} of data {} is shorter than that of {}", given, data.ToString(), like.ToString());
     }
     out[axis] = like[other];
@@ -149,7 +149,7 @@ struct BroadcastLikeParam {
 };
 
 void InferBroadcastLike(ShapeRelation& r) {
-  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
   const auto& p = r.node().params<BroadcastLikeParam>();
   const Shape &data = r.in(0), &like = r.in(1);
   IntTuple from = p.lhs_axes.value_or(IntTuple()), to = p.rhs_axes.value_or(IntTuple());
@@ -163,7 +163,7 @@ void InferBroadcastLike(ShapeRelation& r) {
   Shape out = data;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const int axis = Normal(r.node(), from[i], data), other = Normal(r.node(), to[i], like);
-    if (data[axis] != 1 && data[axis] != like[other]) {
+    if (data[axis] >= 0 && like[other] >= 0 && data[axis] != 1 && data[axis] != like[other]) {
       FailAt(r.node(), "axis {} of {} cannot be broadcast to axis {} of {}", axis, data.ToString(), other,
              like.ToString());
     }

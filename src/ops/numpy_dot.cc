@@ -6,6 +6,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/operand_gradients.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -103,9 +104,29 @@ Contraction ContractionOf(const Node& node, const Shape& a, const Shape& b) {
           SizeOf(a, summed.a),    SizeOf(b, columns),        Shape(dims)};
 }
 
+// Summed sizes are equal, the others are those of the output.
+template <class P>
+void InferPartial(ShapeRelation& r) {
+  Shape a = r.in(0), b = r.in(1);
+  const SummedAxes summed = SummedBy(r.node(), r.node().params<P>(), a, b);
+  if (summed.a.size() != summed.b.size()) return;
+  for (std::size_t i = 0; i < summed.a.size(); ++i) Agree(&a[summed.a[i]], &b[summed.b[i]]);
+  const std::vector<int> rows = OtherAxes(summed.a, a), columns = OtherAxes(summed.b, b);
+  const int rank = static_cast<int>(rows.size() + columns.size());
+  Shape out = r.out(0).rank_known() ? r.out(0) : Shape::OfRank(rank);
+  if (out.rank() != rank) return;
+  int next = 0;
+  for (const int axis : rows) Agree(&a[axis], &out[next++]);
+  for (const int axis : columns) Agree(&b[axis], &out[next++]);
+  r.In(0, a);
+  r.In(1, b);
+  r.Out(0, out);
+}
+
 template <class P>
 void InferShape(ShapeRelation& r) {
-  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return InferPartial<P>(r);
   r.Out(0, ContractionOf<P>(r.node(), r.in(0), r.in(1)).out);
 }
 

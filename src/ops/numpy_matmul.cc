@@ -5,6 +5,7 @@
 #include "ops/matmul.h"
 #include "ops/numeric.h"
 #include "ops/operand_gradients.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -47,8 +48,34 @@ MatMulShapes MatMulShapesOf(const Node& node, const Shape& a, const Shape& b) {
   return {Shape(left), Shape(right), Shape(out), Shape(batch), Shape(visible)};
 }
 
+// Of two leading sizes, which broadcast.
+std::int64_t BroadcastSize(std::int64_t a, std::int64_t b) {
+  if (a > 1 || b == 1) return a;
+  return b > 1 || a == 1 ? b : kUnknownDim;
+}
+
+// The size that is summed over is that of both, rows and columns are those of the output.
+void InferPartialMatMul(ShapeRelation& r) {
+  Shape a = r.in(0), b = r.in(1);
+  if (a.rank() == 0 || b.rank() == 0) return;
+  Agree(&a[a.rank() - 1], &b[std::max(0, b.rank() - 2)]);
+  const int rank = std::max({a.rank(), b.rank(), 2}), visible = rank - (a.rank() == 1) - (b.rank() == 1);
+  Shape out = r.out(0).rank_known() ? r.out(0) : Shape::OfRank(visible);
+  if (out.rank() != visible) return;
+  if (b.rank() > 1) Agree(&b[b.rank() - 1], &out[visible - 1]);
+  if (a.rank() > 1) Agree(&a[a.rank() - 2], &out[visible - 1 - (b.rank() > 1)]);
+  for (int i = 0; i < rank - 2; ++i) {
+    const auto size = [&](const Shape& shape) { return i + 2 < shape.rank() ? shape[shape.rank() - 3 - i] : 1; };
+    if (out[rank - 3 - i] < 0) out[rank - 3 - i] = BroadcastSize(size(a), size(b));
+  }
+  r.In(0, a);
+  r.In(1, b);
+  r.Out(0, out);
+}
+
 void InferMatMul(ShapeRelation& r) {
-  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return;
+  if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
+  if (!r.in(0).fully_known() || !r.in(1).fully_known()) return InferPartialMatMul(r);
   r.Out(0, MatMulShapesOf(r.node(), r.in(0), r.in(1)).visible);
 }
 

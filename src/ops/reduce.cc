@@ -122,6 +122,13 @@ void Add(Kind kind, T value, T* total) {
   }
 }
 
+// An attribute dtype is that of the terms, too, unless it is a narrower float.
+DType ComputedIn(const Node& node, DType in, DType out) {
+  if (IsFloat(in) && IsFloat(out)) return WidestFloat(in, out);
+  if (IsFloat(in) == IsFloat(out)) return in;
+  return IsFloat(out) ? DType::kFloat64 : node.params<ReduceParam>().dtype ? out : in;
+}
+
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
   const Kind kind = row.kind;
   const int rank = in.shape().rank();
@@ -134,8 +141,7 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
     strides[i] = stride;
     stride *= in.shape()[i];
   }
-  const bool turns_float = IsFloat(out.dtype()) && !IsFloat(in.dtype());
-  WithNumberType(turns_float ? DType::kFloat64 : in.dtype(), [&](auto zero) {
+  WithNumberType(ComputedIn(node, in.dtype(), out.dtype()), [&](auto zero) {
     using T = decltype(zero);
     // Partial sums in double for float32: long sums lose nothing that the result could show.
     using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
@@ -152,7 +158,9 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
       }
     }
     std::vector<T> y;
-    const auto count = static_cast<Sum>(out.size() == 0 ? 1 : std::max<std::int64_t>(1, in.size() / out.size()));
+    // Of nothing: NaN where there is one.
+    const std::int64_t least = std::is_integral_v<T> || out.size() == 0 ? 1 : 0;
+    const auto count = static_cast<Sum>(std::max(least, in.size() / std::max<std::int64_t>(1, out.size())));
     for (const Sum total : totals) y.push_back(static_cast<T>(kind == Kind::kMean ? total / count : total));
     Store(y, out);
   });
@@ -178,8 +186,9 @@ ValueRange RangeOf(Kind kind, const RangeQuery& q) {
     case Kind::kNanSum:
       return Hull(RangeOfSum(q), ValueRange::Of(0));
     case Kind::kMean:
-      // Of no elements: 0.
-      return q.InSize(0) > 0 ? ValueRange{q.in[0].low, q.in[0].high} : Hull(q.in[0], ValueRange::Between(0, 0.5));
+      // Of no elements: NaN.
+      if (q.InSize(0) <= 0 && q.in_types[0]->shape.fully_known()) return ValueRange{};
+      return ValueRange{q.in[0].low, q.in[0].high};
     case Kind::kProduct:
     case Kind::kNanProduct:
       return Hull(RangeOfProduct(q.in[0]), ValueRange::Of(1));

@@ -7,6 +7,7 @@
 #include "ops/broadcast.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -166,7 +167,8 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Params(std::move(schema), std::move(validate))
       .Inputs({"data"})
       .Set(ShapeRule{[](ShapeRelation& r) {
-        if (r.in(0).fully_known()) r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+        const auto& p = r.node().params<P>();
+        r.Out(0, PartialShape(r.in(0), [&](const Shape& data) { return NewShape(r.node(), p, data); }));
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/numeric.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
@@ -281,7 +282,11 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Params(std::move(schema))
       .Inputs({"data"})
       .Set(ShapeRule{[](ShapeRelation& r) {
-        if (r.in(0).fully_known()) return r.Out(0, NewShape(r.node(), r.node().params<P>(), r.in(0)));
+        const auto& p = r.node().params<P>();
+        constexpr bool kDropsAxes = std::is_same_v<P, SqueezeParam> || std::is_same_v<P, NpiSqueezeParam>;
+        r.Out(0, PartialShape(
+                     r.in(0), [&](const Shape& data) { return NewShape(r.node(), p, data); }, kDropsAxes ? 1 : 5040));
+        if (r.in(0).fully_known()) return;
         if constexpr (std::is_same_v<P, ReshapeParam>) {
           const IntTuple& sizes = r.node().params<P>().shape;
           const bool is_plain = std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; });

@@ -6,6 +6,7 @@
 #include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -123,7 +124,9 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Params(std::move(schema))
       .Inputs({"data"})
       .Set(ShapeRule{[](ShapeRelation& r) {
-        if (r.in(0).fully_known()) r.Out(0, SizesOf(RangesOf(r.node(), r.node().params<P>(), r.in(0))));
+        const auto& p = r.node().params<P>();
+        r.Out(0, PartialShape(
+                     r.in(0), [&](const Shape& data) { return SizesOf(RangesOf(r.node(), p, data)); }, 1));
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})

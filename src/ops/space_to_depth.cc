@@ -4,6 +4,7 @@
 #include "ops/backward_move.h"
 #include "ops/moves.h"
 #include "ops/numeric.h"
+#include "ops/partial_shape.h"
 #include "ops/rules.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -57,7 +58,7 @@ OpDefinition<BlockParam> Register(const char* name, const char* doc, StepsFn ste
                   .Range(1, 1 << 15))
       .Inputs({"data"})
       .Set(ShapeRule{[steps](ShapeRelation& r) {
-        if (r.in(0).fully_known()) r.Out(0, StepsOf(r.node(), steps, r.in(0)).out);
+        r.Out(0, PartialShape(r.in(0), [&](const Shape& data) { return StepsOf(r.node(), steps, data).out; }));
       }})
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})

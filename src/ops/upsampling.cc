@@ -26,27 +26,32 @@ bool IsBilinear(const Node& node) { return node.params<UpSamplingParam>().sample
 std::int64_t KernelSize(std::int64_t scale) { return 2 * scale - scale % 2; }
 std::int64_t Padding(std::int64_t scale) { return scale / 2; }
 
+// Of rank 4.
+Shape Enlarged(const Shape& data, std::int64_t scale) {
+  const auto times = [scale](std::int64_t size) { return size < 0 ? size : size * scale; };
+  return Shape{data[0], data[1], times(data[2]), times(data[3])};
+}
+
 void InferBilinear(ShapeRelation& r) {
   const auto& p = r.node().params<UpSamplingParam>();
   const std::int64_t size = KernelSize(p.scale);
   r.In(0, Shape{kUnknownDim, p.num_filter, kUnknownDim, kUnknownDim});
   r.In(1, Shape{p.num_filter, 1, size, size});
-  if (!r.in(0).fully_known()) return;
-  const Shape& data = r.in(0);
-  r.Out(0, Shape{data[0], data[1], data[2] * p.scale, data[3] * p.scale});
+  r.Out(0, Enlarged(r.in(0), p.scale));
 }
 
 // All inputs grow to the size of the first one times `scale`.
 void InferShape(ShapeRelation& r) {
   const auto& p = r.node().params<UpSamplingParam>();
   if (IsBilinear(r.node())) return InferBilinear(r);
+  if (r.num_inputs() == 1 && r.in(0).rank() == 4 && !r.in(0).fully_known()) return r.Out(0, Enlarged(r.in(0), p.scale));
   Shape out;
   std::int64_t channels = 0;
   for (int i = 0; i < r.num_inputs(); ++i) {
     if (!r.in(i).fully_known()) return;
     const Shape& data = r.in(i);
     if (data.rank() != 4) FailAt(r.node(), "expected data of rank 4, got shape {}", data.ToString());
-    if (i == 0) out = Shape{data[0], data[1], data[2] * p.scale, data[3] * p.scale};
+    if (i == 0) out = Enlarged(data, p.scale);
     const bool fits = data[2] > 0 && data[3] > 0 && out[2] % data[2] == 0 && out[3] % data[3] == 0 &&
                       data[0] == out[0] && (p.multi_input_mode == "concat" || data[1] == out[1]);
     if (!fits) FailAt(r.node(), "input {} of shape {} does not fit the output {}", i, data.ToString(), out.ToString());

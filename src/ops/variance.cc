@@ -47,10 +47,10 @@ void VarianceReference(const Node& node, bool root, const NDArray& in, NDArray& 
   StoreResults(y, out);
 }
 
-// The dtype of statistics is that of the data, integers truncate, unless an attribute says otherwise.
+// The dtype of statistics is that of the data, of integers float32, unless an attribute says otherwise.
 void InferStatistic(const std::optional<DType>& dtype, DTypeRelation& r) {
-  if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of a number dtype, got bool");
   if (dtype) return r.Out(0, *dtype);
+  if (IsKnown(r.in(0)) && !IsFloat(r.in(0))) return r.Out(0, DType::kFloat32);
   r.Same({0}, {0});
 }
 
@@ -320,8 +320,9 @@ std::vector<std::string> AverageInputs(const AverageParam& p) {
         .VisibleOutputs([](const AverageParam& p) { return p.returned ? 2 : 1; })
         .Set(ShapeRule{InferAverage})
         .Set(DTypeRule{[](DTypeRelation& r) {
-          InferStatistic(std::nullopt, r);
-          r.AllSame();
+          if (!IsKnown(r.in(0)) || IsFloat(r.in(0))) return r.AllSame();
+          if (r.num_inputs() > 1) r.In(1, r.in(0));
+          for (int i = 0; i < 2; ++i) r.Out(i, DType::kFloat32);
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(GradientRule{[](GradientContext& c) {

@@ -72,7 +72,8 @@ def test_indices_and_views(module):
     keys = [0, -1, slice(1, 3), (slice(None), 1), (Ellipsis, 0), (0, 1, 1), (None, 2), [0, 2], np.array([3, 1])]
     for key in keys:
         result = array[key]
-        assert type(result) is type(array) and result.shape == source[key].shape
+        shape = source[key].shape or (() if module is mx.np else (1,))  # legacy arrays have axes
+        assert type(result) is type(array) and result.shape == shape
         np.testing.assert_array_equal(result.asnumpy(), source[key])
     np.testing.assert_array_equal(array[module.array([2, 0])].asnumpy(), source[[2, 0]])
     view = array[1:3]
@@ -252,7 +253,7 @@ def test_errors_name_the_operator():
     with pytest.raises(AttributeError, match="did you mean"):
         mx.np.concatenat([nd.ones(2)])
     with pytest.raises(amp.GraphError, match="bogus"):
-        nd.relu(nd.ones(2), bogus=1)
+        nd.softmax(nd.ones(2), bogus=1)
 
 
 def test_dlpack_goes_both_ways():

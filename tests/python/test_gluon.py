@@ -169,10 +169,18 @@ def test_files_of_parameters(tmp_path):
     assert set(nd.load(path)) == set(net._collect_params_with_prefix())
     net.cast("float16")
     net.save_parameters(path)
-    other.load_parameters(path)
+    with pytest.raises(AssertionError, match="'4.weight': expected dtype float32, got float16"):
+        other.load_parameters(path)
+    other.load_parameters(path, cast_dtype=True)
+    assert other[4].weight.dtype == other[4].weight.data().dtype == np.float32
+    np.testing.assert_array_equal(other[4].weight.data().asnumpy(), net[4].weight.data().asnumpy().astype("f"))
+    other.load_parameters(path, cast_dtype=True, dtype_source="saved")
     assert other[4].weight.dtype == np.float16 and other[1].gamma.dtype == np.float32  # the file's dtypes
-    other.load_parameters(path, cast_dtype=True, dtype_source="current")
+    with pytest.raises(amp.ArgumentError, match="dtype_source: expected 'current' or 'saved', got 'file'"):
+        other.load_parameters(path, cast_dtype=True, dtype_source="file")
+    other.load_dict({name: array.astype("float32") for name, array in nd.load(path).items()}, cast_dtype=True)
     assert other[4].weight.dtype == np.float16
+    other.cast("float32")
     with pytest.raises(amp.ArgumentError, match="parameters are missing: 0.weight"):
         nd.save(path, {"4.bias": nd.ones(5)})
         other.load_parameters(path)

@@ -112,8 +112,8 @@ SIGNATURES = {
     mx.gluon.SymbolBlock.imports: "(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, "
     "ignore_extra=False, *, device=None)",
     mx.gluon.SymbolBlock.export: "(self, path, epoch=0, remove_amp_cast=False)",
-    mx.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, "
-    "device=None)",
+    mx.gluon.SymbolBlock.load_parameters: "(self, filename, ctx=None, allow_missing=False, ignore_extra=False, "
+    "cast_dtype=False, dtype_source='current', *, device=None)",
     mx.gluon.SymbolBlock.register_op_hook: "(self, callback, monitor_all=False)",
     mx.gluon.SymbolBlock.optimize_for: "(self, x, *args, backend=None, **kwargs)",
     amp.Symbol.optimize_for: "(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, "
@@ -184,7 +184,7 @@ set_params share_parameters""".split()
 
 NDARRAY_MEMBERS = (
     "T as_in_context as_in_ctx as_nd_ndarray as_np_ndarray asnumpy asscalar astype attach_grad backward context copy "
-    "copyto ctx depth_to_space detach device dtype grad item nbytes ndim reshape shape size slice_assign "
+    "copyto ctx depth_to_space detach device drop_grad dtype grad item nbytes ndim reshape shape size slice_assign "
     "slice_assign_scalar space_to_depth split_v2 stype to_device to_dlpack_for_read to_dlpack_for_write tostype "
     "wait_to_read"
 ).split() + list(amp.nd.methods.FLUENT)

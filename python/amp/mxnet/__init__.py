@@ -5,7 +5,7 @@ those of `amp`: `mx.sym` is `amp.sym`; importing this package gives them MXNet's
 A name of MXNet that is left out raises an AttributeError with the reason.
 """
 
-from .. import attribute, name, nd, sym
+from .. import _leniency, attribute, name, nd, sym
 from ..attribute import AttrScope
 from ..base import MXNetError
 from ..nd import NDArray
@@ -81,6 +81,7 @@ mon = monitor
 ndarray, numpy, numpy_extension, symbol = nd, np, npx, sym
 nd.random = random
 nd.np, nd.npx = np, npx  # `F.np` of blocks in numpy mode
+_leniency.turn_on()
 _current_scopes.install()
 nd_functions.install()
 image.operators.install()

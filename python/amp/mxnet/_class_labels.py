@@ -2,14 +2,19 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 
-from ..base import ArgumentError
 
+def warn_of_class_labels(owner, what, label, classes, weight=None, ignored=None):
+    """Warns of the first label outside of [0, classes), unless it is `ignored` or its `weight` is 0.
 
-def check_class_labels(what, label, classes, weight=None, ignored=None):
-    """Raises ArgumentError for a label outside of [0, classes), unless it is `ignored` or its `weight` is 0."""
+    Computation goes on as in MXNet, which cuts such labels or has no class for them. There is one warning for each
+    `owner`, a loss or a Module.
+    """
+    if getattr(owner, "_has_warned_of_labels", False):
+        return
     values = label.asnumpy()
     if not values.size or (values.min() > -1 and values.max() < classes):
         return  # as a rule, and this costs next to nothing
@@ -17,11 +22,24 @@ def check_class_labels(what, label, classes, weight=None, ignored=None):
     if ignored is not None:
         wrong &= values != ignored
     if weight is not None:
-        wrong = wrong & (np.asarray(weight.asnumpy()).reshape(_padded(weight.shape, wrong.ndim)) != 0)
+        is_counted = np.asarray(weight.asnumpy()).reshape(_padded(weight.shape, wrong.ndim)) != 0
+        wrong = _summed_to(wrong & is_counted, wrong.shape)
     if wrong.any():
         place = tuple(int(axis[0]) for axis in np.nonzero(wrong))
-        number = values[place[: values.ndim]]
-        raise ArgumentError(f"{what}: the label at {list(place)} is {number:g}, but there are {classes} classes")
+        owner._has_warned_of_labels = True
+        warnings.warn(
+            f"{what}: the label at {list(place)} is {values[place]:g}, but there are {classes} classes; as in MXNet "
+            "this is no error. Further labels are not checked.",
+            stacklevel=3,
+        )
+
+
+def _summed_to(truths, shape):
+    """Whether any is true of those that a broadcast with weights made of each label."""
+    front = truths.ndim - len(shape)
+    truths = truths.any(axis=tuple(range(front)))
+    repeated = tuple(i for i, size in enumerate(shape) if size != truths.shape[i])
+    return truths.any(axis=repeated, keepdims=True)
 
 
 def _padded(shape, rank):

@@ -31,11 +31,11 @@ def strict_options(given):
     return {**given, "policy": "mxnet", "ignore_unknown_names": True}
 
 
-def warn_of_unknown_names(model):
+def warn_of_unknown_names(model, stacklevel=4):
     """Says which excluded names a model lacks; `model` is what the extension returned."""
     if model["unknown_names"]:
         names = ", ".join(map(repr, model["unknown_names"]))
-        warnings.warn(f"excluded_sym_names: the model has no operators named {names}", stacklevel=4)
+        warnings.warn(f"excluded_sym_names: the model has no operators named {names}", stacklevel=stacklevel)
 
 
 def _wrong_types(given):

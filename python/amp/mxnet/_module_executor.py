@@ -42,6 +42,11 @@ class ExecutorOfModule:
         """Those of the last `forward`."""
         return self._module.get_outputs()
 
+    @property
+    def output_dict(self):
+        """{name of an output: NDArray} of the last `forward`."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs))
+
     def set_monitor_callback(self, callback, monitor_all=False):
         """As `BoundSymbol.set_monitor_callback`, for the runs of the Module."""
         self._module._monitor = monitor_of(callback, monitor_all)
@@ -54,6 +59,46 @@ class ExecutorGroupOfModule:
         self._module = module
         self.execs = [ExecutorOfModule(module)]
         self.param_names, self.aux_names = module._param_names, module._aux_names
+
+    @property
+    def symbol(self):
+        """The Module's."""
+        return self._module.symbol
+
+    @property
+    def batch_size(self):
+        """Rows of the last `forward`; before it those of the binding."""
+        data = self._module._last_inputs.get(self.data_names[0])
+        return (self.data_shapes[0].shape if data is None else data.shape)[0]
+
+    @property
+    def slices(self):
+        """The rows of a batch that each executor has: all."""
+        return [slice(0, self.batch_size)]
+
+    @property
+    def data_names(self):
+        """Names of the data of a batch."""
+        return list(self._module.data_names)
+
+    @property
+    def label_names(self):
+        """Names of the labels of a batch."""
+        return list(self._module.label_names)
+
+    @property
+    def data_shapes(self):
+        """[DataDesc] of the binding."""
+        return self._module.data_shapes
+
+    @property
+    def label_shapes(self):
+        """[DataDesc] of the binding; None without labels."""
+        return self._module.label_shapes
+
+    def get_outputs(self, merge_multi_context=True):
+        """Those of the last `forward`."""
+        return self._module.get_outputs(merge_multi_context)
 
     @property
     def param_arrays(self):

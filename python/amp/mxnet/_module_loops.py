@@ -5,7 +5,7 @@ import time
 
 from ..base import ArgumentError
 from . import metric as metrics
-from ._class_labels import check_class_labels
+from ._class_labels import warn_of_class_labels
 from .callback import BatchEndParam, are_finite
 
 
@@ -132,7 +132,8 @@ class LoopsOfModule:
         labels = dict(zip(self._label_names, batch.label or []))
         for name, classes, ignored in self._class_labels:
             if name in labels:
-                check_class_labels(f"epoch {epoch}, batch {number}, {name}", labels[name], classes, ignored=ignored)
+                what = f"epoch {epoch}, batch {number}, {name}"
+                warn_of_class_labels(self, what, labels[name], classes, ignored=ignored)
 
     def _watch(self, epoch, number):
         if not self._is_watching:

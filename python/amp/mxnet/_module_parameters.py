@@ -8,8 +8,8 @@ from ..base import ArgumentError
 from . import init
 
 
-class MissingArraysError(ArgumentError):
-    """Parameters that are not given; MXNet raises a RuntimeError."""
+class MissingArraysError(ArgumentError, RuntimeError):
+    """Parameters that are not given."""
 
 
 class ParametersOfModule:
@@ -31,8 +31,9 @@ class ParametersOfModule:
     def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
         """Copies arrays, by name. Before `bind` they are not checked.
 
-        Raises ArgumentError for missing ones unless `allow_missing` (they keep their values, or are zero), for names
-        that the symbol lacks unless `allow_extra`, and for shapes that the binding contradicts.
+        Raises ArgumentError for missing ones unless `allow_missing` (they keep their values, or are zero), and for
+        shapes that the binding contradicts. Names that the symbol lacks are ignored, as in MXNet 1.x; with
+        `allow_missing` they are an error unless `allow_extra`.
 
         >>> mod = mx.mod.Module(amp.sym.load("model-symbol.json"), label_names=None)
         >>> mod.bind(data_shapes=[("data", (2, 4))])
@@ -54,7 +55,7 @@ class ParametersOfModule:
         if missing and not allow_missing:
             raise MissingArraysError(f"{what}: arrays are missing: {', '.join(missing)}")
         extra = [name for name in arrays if name not in names]
-        if extra and not allow_extra:
+        if extra and allow_missing and not allow_extra:
             raise ArgumentError(f"{what}: the symbol has no variables {', '.join(extra)}; see allow_extra")
         types = self._parameter_types()
         chosen = {}

@@ -114,6 +114,8 @@ def init_trainer(optimizer_or_trainer):
     _require_trainer(optimizer_or_trainer)
     if _autocast.rules.target == "float16":
         optimizer_or_trainer.set_loss_scaler(LossScaler())
+    else:
+        optimizer_or_trainer.constant_scaler = LossScaler(1.0, factor=1.0)  # for programs that look at it
 
 
 @contextlib.contextmanager

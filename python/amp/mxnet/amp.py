@@ -1,8 +1,14 @@
 """Conversion with the signatures of MXNet's master branch (`mxnet.amp`) and the decisions of its operator lists.
 
+Calls in the form of 2.0.0b1, without dtypes of inputs, are those of 1.9.1 (`mx.contrib.amp`).
+
 As in MXNet, unknown names among the excluded ones are a warning, and mistakes in operator lists an AssertionError
 (which is an amp.ArgumentError, too).
 """
+
+import functools
+
+import numpy as np
 
 from .. import conversion, lists
 from .._signatures import MXNETS, REQUIRED, with_options
@@ -44,6 +50,39 @@ __all__ = [
 ]
 
 
+def _or_of_beta(place, name):
+    """Decorates a function of master: calls in the form of 2.0.0b1 run that of 1.9.1, which has it.
+
+    They give the target dtype, or nothing, in the place of master's argument `name`; master's has its own behind.
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            given = args[place : place + 2]
+            is_older = not given or _is_dtype(given[0]) and not any(map(_is_dtype, given[1:]))
+            if is_older and not {name, "target_dtype"}.intersection(kwargs if given else {name} & set(kwargs)):
+                return _of_beta(function.__name__, args, kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _is_dtype(value):
+    return isinstance(value, (str, type, np.dtype))
+
+
+def _of_beta(name, args, kwargs):
+    from .contrib import amp as older  # noqa: PLC0415 - which imports this package
+
+    if "device" in kwargs:
+        kwargs["ctx"] = kwargs.pop("device")
+    return getattr(older, name)(*args, **kwargs)
+
+
+@_or_of_beta(1, "input_dtypes")
 @with_options(f"sym input_dtypes param_dtypes {MXNETS} cast_params_offline * widest_dtype_ops", target_dtype=REQUIRED)
 def convert_symbol(sym, input_dtypes, param_dtypes, **options):
     """Converts a symbol; see amp.convert_symbol.
@@ -57,10 +96,11 @@ def convert_symbol(sym, input_dtypes, param_dtypes, **options):
     """
     options = strict_options(options)
     model = conversion._convert_types(sym, input_dtypes, param_dtypes, **options)
-    warn_of_unknown_names(model)
+    warn_of_unknown_names(model, stacklevel=5)
     return Symbol(model["symbol"])
 
 
+@_or_of_beta(3, "input_dtypes")
 @with_options(
     f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * widest_dtype_ops", target_dtype=REQUIRED
 )
@@ -76,10 +116,11 @@ def convert_model(sym, arg_params, aux_params, input_dtypes, **options):
     """
     options = strict_options(options)
     model = conversion._convert(sym, arg_params, aux_params, input_dtypes, **options)
-    warn_of_unknown_names(model)
+    warn_of_unknown_names(model, stacklevel=5)
     return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
 
 
+@_or_of_beta(1, "data_example")
 @with_options(f"block data_example {MXNETS} device cast_params_offline * ctx widest_dtype_ops", target_dtype=REQUIRED)
 def convert_hybrid_block(block, data_example, device=None, *, ctx=None, **options):
     """Converts a block to an mx.gluon.SymbolBlock; see amp.convert_hybrid_block.
@@ -94,7 +135,7 @@ def convert_hybrid_block(block, data_example, device=None, *, ctx=None, **option
     options = strict_options(options)
     conversion.check_device(device, ctx)
     converted, model = _convert_block(block, data_example, **options)
-    warn_of_unknown_names(model)
+    warn_of_unknown_names(model, stacklevel=5)
     return converted
 
 

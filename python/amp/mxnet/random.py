@@ -171,7 +171,14 @@ def uniform(low=0, high=1, shape=None, dtype=None, ctx=None, out=None):
     >>> mx.random.uniform(0, 1, shape=(2, 3)).shape
     (2, 3)
     """
-    return _draw("uniform", lambda rng, size, a, b: rng.uniform(a, b, size), (low, high), shape, dtype, out)
+    return _draw(
+        "uniform",
+        lambda rng, size, a, b: rng.uniform(np.minimum(a, b), np.maximum(a, b), size),
+        (low, high),
+        shape,
+        dtype,
+        out,
+    )
 
 
 def normal(loc=0, scale=1, shape=None, dtype=None, ctx=None, out=None):
@@ -288,6 +295,19 @@ def randint(low, high, shape=None, dtype=None, ctx=None, out=None):
     return _draw("randint", sample, (low, high), shape, dtype, out, default_dtype="int32")
 
 
+def _drawn_from(rows, count):
+    """`count` indices for each row of weights: where as many uniform numbers lie among the row's sums so far."""
+    sums = np.cumsum(rows / rows.sum(-1, keepdims=True), axis=1)
+    sums /= sums[:, -1:]
+    numbers = generator().random((len(rows), count))
+    low, high = np.zeros(numbers.shape, "i8"), np.full(numbers.shape, rows.shape[1] - 1)
+    for _ in range(rows.shape[1].bit_length()):  # by bisection, all rows at once
+        middle = (low + high) // 2
+        is_behind = np.take_along_axis(sums, middle, 1) <= numbers
+        low, high = np.where(is_behind & (low < high), middle + 1, low), np.where(is_behind, high, middle)
+    return low
+
+
 def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     """Indices drawn in proportion to the numbers in the last axis of `data`: probabilities, or weights.
 
@@ -311,9 +331,7 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
     if not (weights >= 0).all() or not np.isfinite(sums).all() or not sums.all():
         raise ArgumentError("multinomial: expected rows of probabilities, got negative ones, NaN, infinity or only 0")
     rows = weights.reshape(-1, weights.shape[-1])
-    drawn = np.empty((rows.shape[0], int(np.prod(size, dtype="i8"))), "i8")
-    for row, indices in zip(rows, drawn):
-        indices[:] = generator().choice(row.size, size=indices.size, p=row / row.sum())
+    drawn = _drawn_from(rows, int(np.prod(size, dtype="i8")))
     result_shape = weights.shape[:-1] + size or (1,)
     chosen = _give(drawn.reshape(result_shape), dtype, out)
     if not get_prob:

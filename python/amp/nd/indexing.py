@@ -2,6 +2,9 @@
 
 Slices of whole rows are views that share memory; every other index copies. Inside of a trace, and where gradients are
 recorded, an index becomes slices, a reshape and `take`.
+
+One element of a legacy array has the shape (1,), as in MXNet 1.x: such arrays have axes. It is () where shapes are
+spelled as NumPy's (`mx.np_shape`).
 """
 
 import operator
@@ -11,14 +14,15 @@ import numpy as np
 from .. import _recording, _trace
 from .._core import NDArray
 from .._invoke import invoke
+from .._switches import is_on
 from ..base import ArgumentError, UnsupportedError
 from ..sym.attributes import attribute_text
 
-_get, _set = NDArray.__getitem__, NDArray.__setitem__
+_get, _set, _reshape = NDArray.__getitem__, NDArray.__setitem__, NDArray.reshape
 
 
 def get_item(array, key):
-    """The elements that `key` selects, by NumPy's rules."""
+    """The elements that `key` selects, by NumPy's rules; a single one of a legacy array has the shape (1,)."""
     if _trace.current() is not None:
         return _traced(array, key)  # arrays in the key are part of the graph
     key = _plain(key)
@@ -28,7 +32,14 @@ def get_item(array, key):
         result = _get(array, key)
     except IndexError as error:
         raise IndexError(f"{error} (the array has shape {array.shape})") from None
+    if result.ndim == 0 and array.ndim and _shape_of_element(array):
+        place = key % len(array) if array.ndim == 1 and isinstance(key, (int, np.integer)) else None
+        return _reshape(result, (1,)) if place is None else _get(array, slice(place, place + 1))  # a view, as of a row
     return result if type(array) is NDArray else type(array)(result)
+
+
+def _shape_of_element(array):
+    return () if array._is_numpy or is_on("shape") else (1,)
 
 
 def set_item(array, key, value):
@@ -85,7 +96,9 @@ def _traced(array, key):
     array = _sliced(array, [part for part in parts if part is not None])
     single = [i for i, part in enumerate(part for part in parts if part is not None) if not isinstance(part, slice)]
     if single:
-        array = invoke("squeeze", [array], {}, {"axis": attribute_text(tuple(single))})[0]
+        keeps_axis = len(single) < array.ndim or not _new_axes(parts) and _shape_of_element(array)
+        op = "squeeze" if keeps_axis else "_npi_squeeze"
+        array = invoke(op, [array], {}, {"axis": attribute_text(tuple(single))})[0]
     for axis in _new_axes(parts):
         array = invoke("expand_dims", [array], {}, {"axis": str(axis)})[0]
     return array

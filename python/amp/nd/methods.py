@@ -28,6 +28,11 @@ def scalar_text(value):
     return attribute_text(value) if isinstance(value, (numbers.Real, np.number)) else None
 
 
+def is_integer_text(number):
+    """What a number is to operators of NumPy's kind, as attribute `is_int`: floats make floats of integers."""
+    return str(isinstance(number, (bool, numbers.Integral, np.bool_)))
+
+
 def binary(name, left, right, reflected=False):
     """left <name> right, where `left` is an array; `reflected`: right <name> left."""
     text = scalar_text(right)
@@ -35,9 +40,7 @@ def binary(name, left, right, reflected=False):
         op = scalar_operator(name, left._is_numpy, reflected)
         if op is None:
             return NotImplemented
-        attributes = {"scalar": text}
-        if left._is_numpy and name not in COMPARISONS:
-            attributes["is_int"] = str(isinstance(right, (bool, numbers.Integral, np.bool_)))
+        attributes = {"scalar": text, "is_int": is_integer_text(right)} if left._is_numpy else {"scalar": text}
         return invoke(op, [left], {}, attributes)[0]
     if isinstance(right, np.ndarray):
         right = type(left)(right)
@@ -55,16 +58,14 @@ def binary(name, left, right, reflected=False):
 
 
 def _of_one_dtype(name, first, second):
-    """Operands as NumPy and gradients have them where the operator itself would not.
+    """Operands of one dtype where gradients need that: integers in a power with floats are such floats.
 
-    int8 beside uint8 is int16. Integers in a power with floats are such floats: its gradient takes their logarithm.
+    The gradient of a power takes their logarithm.
     """
-    dtype = None
-    if {first.dtype.name, second.dtype.name} == {"int8", "uint8"}:
-        dtype = np.int16
-    elif name == "pow" and _backward.is_float(first) != _backward.is_float(second):
-        dtype = (first if _backward.is_float(first) else second).dtype
-    return [first, second] if dtype is None else [array.astype(dtype, copy=False) for array in (first, second)]
+    if name != "pow" or _backward.is_float(first) == _backward.is_float(second):
+        return [first, second]
+    dtype = (first if _backward.is_float(first) else second).dtype
+    return [array.astype(dtype, copy=False) for array in (first, second)]
 
 
 def _operator(name):
@@ -87,6 +88,8 @@ def _in_place(name):
             return result  # in a graph the name stands for the new tensor from now on
         if result.shape != self.shape:
             raise ArgumentError(f"an array of shape {self.shape} cannot hold a result of shape {result.shape}")
+        if self._is_numpy and _backward.is_float(result) and not _backward.is_float(self):
+            raise ArgumentError(f"an array of {self.dtype.name} cannot hold a result of {result.dtype.name}")
         self[...] = result  # which arrays without axes know, too
         return self
 
@@ -204,6 +207,19 @@ def _copyto(self, other):
     return other
 
 
+def _broadcast_like(self, other, *args, **kwargs):
+    """`amp.nd.broadcast_like` of this array, which may have fewer axes: those of `other` are put in front.
+
+    >>> amp.nd.array([1, 2]).broadcast_like(amp.nd.zeros((2, 2)))
+    [[1. 2.]
+     [1. 2.]]
+    <NDArray float32[2,2]>
+    """
+    if self.ndim < other.ndim and not args and not kwargs:
+        self = self.reshape((1,) * (other.ndim - self.ndim) + self.shape)
+    return find_function("broadcast_like")(self, other, *args, **kwargs)
+
+
 def _item(self, *index):
     """One element as a Python number; without an index the array must have one element.
 
@@ -247,7 +263,8 @@ def _attach_grad(self, grad_req="write", stype=None):
 
     With 'null' there is none: `.grad` is None.
 
-    The array forgets where it came from. Raises ArgumentError for arrays of integers.
+    The array forgets where it came from; one of `mx.np` that was computed while recording stays part of its graph, and
+    gets its gradient besides. Raises ArgumentError for arrays of integers.
 
     >>> x = amp.nd.array([1, 2])
     >>> x.attach_grad()
@@ -256,6 +273,18 @@ def _attach_grad(self, grad_req="write", stype=None):
     <NDArray float32[2]>
     """
     _backward.attach(self, grad_req)
+
+
+def _drop_grad(self):
+    """Takes back `attach_grad`: there is no gradient any more. An array that was computed stays part of its graph.
+
+    >>> x = amp.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> x.drop_grad()
+    >>> x.grad is None
+    True
+    """
+    _backward.drop(self)
 
 
 def _run_backward(self, out_grad=None, retain_graph=False, train_mode=True):
@@ -381,11 +410,12 @@ def _install():
         setattr(NDArray, name, OfMXNet(f"NDArray.{name}"))
     NDArray.reshape, NDArray.astype, NDArray.copy, NDArray.copyto = _reshape, _astype, _copy, _copyto
     NDArray.asscalar, NDArray.item = _asscalar, _item
+    NDArray.broadcast_like = _broadcast_like
     NDArray.as_in_context = NDArray.as_in_ctx = NDArray.to_device = _in_context
     NDArray.stype = property(lambda self: "default", doc="The storage: always 'default', dense.")
     NDArray.tostype, NDArray.detach = _to_sparse, _detach
     NDArray.T = property(lambda self: self.transpose(), doc="The array with its axes in reverse order.")
-    NDArray.attach_grad, NDArray.backward = _attach_grad, _run_backward
+    NDArray.attach_grad, NDArray.drop_grad, NDArray.backward = _attach_grad, _drop_grad, _run_backward
     NDArray.grad = property(_backward.gradient_of, doc="The gradient that was attached, or None.")
     NDArray._fresh_grad = property(_backward.is_fresh, _backward.set_fresh)
 

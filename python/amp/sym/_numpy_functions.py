@@ -4,6 +4,8 @@ Names, arguments and defaults are those of `mxnet.symbol.numpy`. A pair of a sym
 number as its attribute. `out`, which symbols do not have, may only be None.
 """
 
+from numbers import Integral
+
 import numpy as np
 
 from .. import _core
@@ -22,6 +24,7 @@ _SYMMETRIC = (
     *("fmax", "fmin", "logaddexp", "logical_and", "logical_or", "logical_xor"),
     *("bitwise_and", "bitwise_or", "bitwise_xor"),
 )
+_OF_FLOATS = ("arctan2", "copysign", "hypot", "ldexp", "logaddexp")  # also of integers
 _MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
@@ -67,7 +70,8 @@ def _pair(name):
         if not isinstance(symbol, Symbol) or not is_number(number):
             raise ArgumentError(f"{name}: expected symbols and numbers, got {type(x1).__name__}, {type(x2).__name__}")
         number = int(number) if isinstance(number, (bool, np.bool_)) else number
-        return _call(_scalar_op(own, symbol is not x1), [symbol], scalar=number)
+        is_int = isinstance(number, Integral) and own not in _OF_FLOATS
+        return _call(_scalar_op(own, symbol is not x1), [symbol], scalar=number, is_int=is_int)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"NumPy's `{name}` of two symbols, or of a symbol and a number."

@@ -1,5 +1,7 @@
 """Arithmetic and comparison of symbols."""
 
+from numbers import Integral
+
 import numpy as np
 
 from .. import _core
@@ -105,7 +107,10 @@ def binary(name, left, right, reflected=False):
     if is_number(right):
         number = int(right) if isinstance(right, (bool, np.bool_)) else right
         op_name, hint = _scalar_op(name, left._is_numpy, reflected)
-        return compose(op_name, hint, {"scalar": attribute_text(number)}, left)
+        attributes = {"scalar": attribute_text(number)}
+        if left._is_numpy:
+            attributes["is_int"] = str(isinstance(number, Integral))
+        return compose(op_name, hint, attributes, left)
     return NotImplemented
 
 

@@ -3,7 +3,7 @@
 import functools
 import inspect
 
-from .. import _core
+from .. import _core, _leniency
 from .._operator_names import node_hint
 from ..attribute import CONSTRAINT_KEY, HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
@@ -138,6 +138,8 @@ class Operator:
             positional, given = [], self._by_name(args, kwargs)
         name, attr = given.pop("name", None), given.pop("attr", None)
         inputs, attributes = {}, {}
+        if not self._types and _leniency.is_on:
+            given = {key: value for key, value in given.items() if self._is_read(key)}
         for key, value in given.items():
             if isinstance(value, self._tensor_class) and (key in self._inputs or key not in self._types):
                 inputs[key] = value
@@ -148,6 +150,10 @@ class Operator:
                     f"{self.name}: input {key} must be {self._tensor_text()}, got {type(value).__name__}"
                 )
         return positional, inputs, attributes, name, attr
+
+    def _is_read(self, key):
+        """Whether an operator without attributes reads this argument: others are ignored, as in MXNet."""
+        return key in self._inputs or key in HIDDEN_KEYS or key.startswith("__")
 
     def _text(self, key, value):
         if isinstance(value, Symbol):
@@ -198,6 +204,8 @@ class _SymbolOperator(Operator):
         positional, inputs, attributes, name, attr = self.split(args, kwargs)
         hidden = {key: attributes.pop(key) for key in HIDDEN_KEYS if key in attributes and key not in self._types}
         attr = {**(attr or {}), **hidden}
+        if _leniency.is_on:  # MXNet writes what an object's text is
+            attr = {key: value if isinstance(value, str) else str(value) for key, value in attr.items()}
         name = NameManager.current().get(name, node_hint(self.name))
         inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()

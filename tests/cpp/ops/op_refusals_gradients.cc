@@ -17,7 +17,7 @@ void AddPointwise(std::vector<Refusal>* all) {
        {"_backward_LRN", lrn, {F32({2, 3}), F32({2, 3})}, {"expected data of rank 4"}},
        {"_backward_prelu", {}, {data, other, F32({3})}, {"of shape [2,3,4,"}},
        {"_backward_prelu", {}, {data, data, F32({2, 1, 3, 4})}, {"broadcast to [2,3,4,4], got [2,1,3,4]"}},
-       {"_backward_prelu", {}, {data, data, F32({3, 1, 1})}, {"expected gamma of shape [3] or [1]"}},
+       {"_backward_prelu", {}, {data, data, F32({3, 1, 1})}, {"expected gamma of shape [3], [1] or [2,3]"}},
        {"_backward_prelu", {}, {integers, integers, F32({3})}, {kFloats}},
        {"_backward_LayerNorm", {}, {data, data, F32({3})}, {"expected gamma of shape [4], got [3]"}},
        {"_backward_LayerNorm", {{"axis", "7"}}, {data, data, F32({3})}, {"axis 7 does not exist"}},

@@ -312,14 +312,17 @@ NPI_NAMES = {"lesser": "less", "lesser_equal": "less_equal"}
 
 
 def common_dtype(a, b):
-    """Of operands of 2.0's functions: floats outrank integers, the wider type the narrower one."""
+    """Of operands of 2.0's functions: NumPy's, but floats outrank integers, and int64 holds uint64."""
     if is_float(a) != is_float(b):
         return a if is_float(a) else b
     if np.dtype("bool") in (a, b):
         return b if a == np.dtype("bool") else a
     if {a, b} == {np.dtype("float16"), BFLOAT16}:
         return np.dtype("float32")
-    return a if a.itemsize >= b.itemsize else b
+    if is_float(a):
+        return a if a.itemsize >= b.itemsize else b
+    both = np.promote_types(a, b)
+    return both if both.kind in "iu" else np.dtype("int64")
 
 
 def mixed(kind, a, b, always_float=False):

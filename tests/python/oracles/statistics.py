@@ -261,13 +261,18 @@ def draw_numpy_norm(d):
 operator("_npi_norm", numpy_norm, draw_numpy_norm)
 
 
+def of_statistic(x):
+    """The dtype: float32 of integers."""
+    return x.dtype if is_float(x.dtype) else np.dtype("float32")
+
+
 def variance(attrs, x, root):
     v, axis = wide(x).astype(np.float64), attrs.get("axis")
     arguments = {"axis": axis, "ddof": attrs.get("ddof", 0), "keepdims": attrs.get("keepdims", False)}
     y = np.asarray(np.std(v, **arguments) if root else np.var(v, **arguments))
     largest = np.max(np.abs(v), initial=0)
     error = (x.size + 8) * (largest + np.abs(y) if root else largest**2 + np.abs(y))
-    return computed(y, np.dtype(attrs.get("dtype") or x.dtype), error)
+    return computed(y, np.dtype(attrs.get("dtype") or of_statistic(x)), error)
 
 
 def draw_variance(d):
@@ -314,8 +319,8 @@ def average(attrs, x, weights=None):
         y = np.sum(v * w, axis=axis) / sums
     error = (x.size + 8) * np.max(np.abs(v), initial=0)
     outputs = [
-        computed(np.asarray(y), x.dtype, error),
-        computed(np.asarray(sums), x.dtype, (x.size + 8) * np.abs(sums)),
+        computed(np.asarray(y), of_statistic(x), error),
+        computed(np.asarray(sums), of_statistic(x), (x.size + 8) * np.abs(sums)),
     ]
     return outputs if attrs.get("returned", False) else outputs[0]
 

@@ -1,13 +1,15 @@
 """The parameters of a block that is a graph."""
 
+import json
 import re
 
 from ... import _core, nd
 from ..._arrays import flattened, readable
 from ..._paths import encoded
-from ...base import ArgumentError
+from ...base import ArgumentError, dtype_name
 from ...checkpoint import save_checkpoint, without_amp_casts
-from .parameter import Parameter, ParameterDict, plain_name
+from .. import init as initializers
+from .parameter import Parameter, ParameterDict, in_dtypes, plain_name
 
 
 class ParametersOfGraph:
@@ -46,7 +48,7 @@ class ParametersOfGraph:
     def _new_parameter(self, name):
         initializer = self._symbol.attr_dict().get(name, {}).get("__init__")
         request = "null" if name in self._symbol.list_auxiliary_states() else "write"
-        return Parameter(name, request, init=initializer, allow_deferred_init=True)
+        return Parameter(name, request, init=_known(initializer), allow_deferred_init=True)
 
     @property
     def params(self):
@@ -57,10 +59,26 @@ class ParametersOfGraph:
         return {prefix + name: parameter for name, parameter in self._params.items()}
 
     def cast(self, dtype):
-        """Changes the dtype of all parameters that are floats."""
-        for parameter in self._params.values():
+        """Changes the dtype of all parameters that are floats.
+
+        For 'float16' and 'bfloat16' those of batch norms become float32, which their statistics need.
+        """
+        self._take_in_declared()
+        beside_states = self._beside_states() if dtype_name(dtype) in ("float16", "bfloat16") else ()
+        for name, parameter in self._params.items():
             if parameter.dtype.kind in "fV":
-                parameter.cast(dtype)
+                parameter.cast("float32" if name in beside_states else dtype)
+        self._forget_executors()
+
+    def _beside_states(self):
+        """The variables that operators with auxiliary states read besides their data."""
+        nodes, states = json.loads(self._symbol.tojson())["nodes"], set(self._symbol.list_auxiliary_states())
+        found = set()
+        for node in nodes:
+            read = [nodes[entry[0]]["name"] for entry in node["inputs"]]
+            if not states.isdisjoint(read):
+                found.update(read[1:])
+        return found
 
     def arrays(self):
         """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
@@ -137,8 +155,20 @@ class ParametersOfGraph:
         self._take_in_declared()
         nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
 
-    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
-        """Reads the parameters from a file; those that it lacks keep their arrays. Errors as for `imports`.
+    def load_parameters(
+        self,
+        filename,
+        ctx=None,
+        allow_missing=False,
+        ignore_extra=False,
+        cast_dtype=False,
+        dtype_source="current",
+        *,
+        device=None,
+    ):
+        """Reads the parameters from a file; those that it lacks keep their arrays.
+
+        Dtypes are those of the file where there was no array before, else as for every block. Errors as for `imports`.
 
         >>> block = mx.gluon.SymbolBlock(amp.sym.load("model-symbol.json"), amp.sym.Variable("data"))
         >>> block.load_parameters("model-0000.params")
@@ -147,7 +177,8 @@ class ParametersOfGraph:
         """
         self._take_in_declared()
         held = {name: p.data() for name, p in self._params.items() if not p.is_open}
-        arrays = {**held, **_read(filename, self._symbol, ignore_extra)}
+        read = in_dtypes(self._params, _read(filename, self._symbol, ignore_extra), filename, cast_dtype, dtype_source)
+        arrays = {**held, **read}
         if not allow_missing:
             missing = self._variables_without(arrays)
             if missing:
@@ -172,6 +203,15 @@ class ParametersOfGraph:
     def _is_label(self, name):
         slots = self._symbol._handle.slots_of_variables().get(name, [])
         return bool(slots) and all(slot == "label" for slot in slots)
+
+
+def _known(initializer):
+    """An initializer's text; None for a text that is that of some object, as in files of MXNet."""
+    try:
+        initializers.create(initializer)
+    except ArgumentError:
+        return None
+    return initializer
 
 
 def _parameter(name, value, is_state):

@@ -6,7 +6,7 @@ means over the batch are up to the caller. Blocks take arrays of `amp.nd` and `m
 
 from ..._core import NDArray
 from ...base import ArgumentError
-from .._class_labels import check_class_labels
+from .._class_labels import warn_of_class_labels
 from .._missing import getter
 from .block import HybridBlock
 from .nn.layer import functions_of
@@ -173,7 +173,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     def _run(self, args):
         if self._sparse_label and len(args) > 1 and isinstance(args[1], NDArray):
             pred, label, weight = (*args, None)[:3]
-            check_class_labels(type(self).__name__, label, pred.shape[self._axis], weight)
+            warn_of_class_labels(self, type(self).__name__, label, pred.shape[self._axis], weight)
         return super()._run(args)
 
     def hybrid_forward(self, F, pred, label, sample_weight=None):  # noqa: N803 - MXNet's name

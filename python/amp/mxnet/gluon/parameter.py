@@ -350,14 +350,8 @@ class ParameterDict(dict):
         *,
         device=None,
     ):
-        """Reads arrays that `save` wrote; see `load_arrays`. Dtypes are those of the file, unless cast_dtype=True and
-        dtype_source='current'.
-        """
-        before = {name: parameter.dtype for name, parameter in self.items()}
-        load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix)
-        if cast_dtype and dtype_source == "current":
-            for name, parameter in self.items():
-                parameter.cast(before[name])
+        """Reads arrays that `save` wrote; see `load_arrays`."""
+        load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix, cast_dtype, dtype_source)
 
     def reset_ctx(self, ctx=None, *, device=None):
         """Has no effect: there is one device."""
@@ -443,11 +437,26 @@ class ParameterDict(dict):
         return "\n".join([head, *(f"  {parameter!r}" for parameter in self.values()), ")"])
 
 
-def load_arrays(parameters, filename, allow_missing=False, ignore_extra=False, prefix=""):
-    """Reads a parameter file into {name: Parameter}. The dtype of a parameter becomes that of the file.
+class WrongArraysError(ArgumentError, AssertionError):
+    """Arrays that do not belong to the parameters."""
+
+
+def load_arrays(
+    parameters,
+    filename,
+    allow_missing=False,
+    ignore_extra=False,
+    prefix="",
+    cast_dtype=False,
+    dtype_source="current",
+):
+    """Reads a parameter file into {name: Parameter}.
+
+    An array of another dtype than its parameter's is an error. With cast_dtype=True it is cast to the parameter's, or
+    the parameter gets that of the file where `dtype_source` is 'saved' instead of 'current'.
 
     Names in the file may begin with 'arg:' or 'aux:'. Raises ArgumentError that names all parameters which the file
-    lacks (unless allow_missing), all arrays that no parameter has (unless ignore_extra) and all wrong shapes.
+    lacks (unless allow_missing), all arrays that no parameter has (unless ignore_extra), all wrong shapes and dtypes.
     """
     loaded = nd.load(filename)
     if not isinstance(loaded, dict):
@@ -466,11 +475,32 @@ def load_arrays(parameters, filename, allow_missing=False, ignore_extra=False, p
         if wanted is not None and not _fits(array.shape, wanted):
             problems.append(f"'{name}': expected shape {wanted}, got {tuple(array.shape)}")
     if problems:
-        raise ArgumentError(f"{filename}: " + "\n  ".join(problems))
-    for name, array in arrays.items():
-        if name in parameters:
-            parameters[name].cast(array.dtype)
-            parameters[name].set_data(array)
+        raise WrongArraysError(f"{filename}: " + "\n  ".join(problems))
+    set_arrays(parameters, arrays, filename, cast_dtype, dtype_source)
+
+
+def set_arrays(parameters, arrays, what, cast_dtype=False, dtype_source="current"):
+    """Gives parameters, {name: Parameter}, the arrays of their names; dtypes and errors as for `load_arrays`."""
+    known = {name: array for name, array in arrays.items() if name in parameters}
+    for name, array in in_dtypes(parameters, known, what, cast_dtype, dtype_source).items():
+        parameters[name].cast(array.dtype)
+        parameters[name].set_data(array)
+
+
+def in_dtypes(parameters, arrays, what, cast_dtype, dtype_source):
+    """The arrays, {name: array}, in the dtypes that the parameters of their names have or are to have.
+
+    Raises ArgumentError that names all arrays of other dtypes, unless `cast_dtype`.
+    """
+    if dtype_source not in ("current", "saved"):
+        raise WrongArraysError(f"dtype_source: expected 'current' or 'saved', got {dtype_source!r}")
+    wanted = {name: parameters[name].dtype for name in arrays if name in parameters}
+    others = [name for name, dtype in wanted.items() if dtype is not None and dtype != arrays[name].dtype]
+    if others and not cast_dtype:
+        texts = (f"'{n}': expected dtype {dtype_name(wanted[n])}, got {dtype_name(arrays[n].dtype)}" for n in others)
+        raise WrongArraysError(f"{what}: " + "\n  ".join([*texts, "cast_dtype=True casts arrays of other dtypes"]))
+    changed = others if dtype_source == "current" else ()
+    return {name: array.astype(wanted[name]) if name in changed else array for name, array in arrays.items()}
 
 
 def _with_default(initializer, default):

@@ -31,14 +31,15 @@ class ParameterFiles:
         allow_missing=False,
         ignore_extra=False,
         cast_dtype=False,
-        dtype_source="saved",
+        dtype_source="current",
         *,
         device=None,
     ):
-        """Reads parameters; their dtypes become those of the file, unless cast_dtype=True and dtype_source='current'.
+        """Reads parameters.
 
-        Raises ArgumentError that names everything which is missing (unless allow_missing), unknown (unless
-        ignore_extra) or of another shape.
+        With cast_dtype=True arrays of another dtype are cast to the parameter's, or with dtype_source='saved' the
+        parameter gets that of the file. Raises ArgumentError that names everything which is missing (unless
+        allow_missing), unknown (unless ignore_extra), of another shape or, without cast_dtype, of another dtype.
 
         >>> amp.nd.save("dense.params", {"weight": np.ones((1, 2), "float32"), "bias": np.zeros(1, "float32")})
         >>> block = mx.gluon.nn.Dense(1)
@@ -48,11 +49,7 @@ class ParameterFiles:
         <NDArray float32[1,1]>
         """
         named = self._named_as_in(filename)
-        before = {name: parameter.dtype for name, parameter in named.items()}
-        parameters.load_arrays(named, filename, allow_missing, ignore_extra)
-        if cast_dtype and dtype_source == "current":
-            for name, parameter in named.items():
-                parameter.cast(before[name])
+        parameters.load_arrays(named, filename, allow_missing, ignore_extra, "", cast_dtype, dtype_source)
 
     def _named_as_in(self, filename):
         """The parameters by their places in the tree, or by their prefixes for a file that `save_params` wrote."""
@@ -88,8 +85,18 @@ class ParameterFiles:
         """
         self.load_parameters(f"{prefix}-model.params")
 
-    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, *, device=None):
-        """Sets parameters from {name: array}; errors as for `load_parameters`.
+    def load_dict(
+        self,
+        param_dict,
+        ctx=None,
+        allow_missing=False,
+        ignore_extra=False,
+        cast_dtype=False,
+        dtype_source="current",
+        *,
+        device=None,
+    ):
+        """Sets parameters from {name: array}; dtypes and errors as for `load_parameters`.
 
         >>> block = mx.gluon.nn.Dense(1)
         >>> block.load_dict({"weight": amp.nd.ones((1, 2)), "bias": amp.nd.zeros((1,))})
@@ -103,6 +110,4 @@ class ParameterFiles:
         extra = [name for name in arrays if name not in named]
         if missing and not allow_missing or extra and not ignore_extra:
             raise ArgumentError(f"load_dict: missing {missing or 'nothing'}, unknown {extra or 'nothing'}")
-        for name, array in arrays.items():
-            if name in named:
-                named[name].set_data(array)
+        parameters.set_arrays(named, arrays, "load_dict", cast_dtype, dtype_source)

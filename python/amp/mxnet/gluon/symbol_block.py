@@ -52,7 +52,8 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     ):
         """A block from the files that `export` and `save_checkpoint` write.
 
-        `input_names` is a name or a list of names. `ctx` and `device` have no effect: everything runs on the CPU.
+        `input_names` is a name or a list of names. Parameters get the dtypes of the file.
+        `ctx` and `device` have no effect: everything runs on the CPU.
         Raises ArgumentError for missing parameters (unless allow_missing is True), GraphError for damaged files and for
         arrays that the symbol has no variable for (unless ignore_extra is True).
 
@@ -63,7 +64,9 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         block = SymbolBlock(sym.load(symbol_file), [sym.Variable(name) for name in names])
         if param_file is not None:
-            block.load_parameters(param_file, ctx, allow_missing, ignore_extra, device=device)
+            block.load_parameters(
+                param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source="saved", device=device
+            )
         return block
 
     # ---- calls ----

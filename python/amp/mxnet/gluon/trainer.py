@@ -54,7 +54,7 @@ class Trainer(SavedTraining):
         self._set_optimizer(optimizer, optimizer_params or {})
         self._join_ranks(None if kvstore is None else self._kvstore or stores.create(kvstore), weight_grad_reduce)
         self._scale = self._first_scale = self._optimizer.rescale_grad / self._num_ranks
-        self.loss_scaler = None
+        self.loss_scaler = self.constant_scaler = None
 
     def _join_ranks(self, store, weight_grad_reduce):
         dtype = reduced_gradients.dtype_of(weight_grad_reduce)
@@ -155,6 +155,24 @@ class Trainer(SavedTraining):
         self._optimizer.rescale_grad = self._scale / batch_size
 
     # ---- scaled losses ----
+
+    @property
+    def _amp_loss_scaler(self):
+        """MXNet's name of the scaler of losses, which loops with clipping read; None before `amp.init_trainer`."""
+        return self.loss_scaler or self.constant_scaler
+
+    @_amp_loss_scaler.setter
+    def _amp_loss_scaler(self, scaler):
+        self.loss_scaler = scaler
+
+    @property
+    def _amp_original_scale(self):
+        return self._first_scale
+
+    @property
+    def amp_loss_scale(self):
+        """The scale of losses."""
+        return self._amp_loss_scaler.loss_scale
 
     def set_loss_scaler(self, scaler):
         """Losses are multiplied by the scaler's scale from now on, see `mx.amp.init_trainer`."""

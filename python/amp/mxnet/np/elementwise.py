@@ -9,7 +9,7 @@ from ...nd.operators import find_function as find_operator
 from ..util import is_np_default_dtype
 from . import host
 from .create import array, asarray
-from .run import into, run
+from .run import ANY, common, into, promoted, run
 
 UNARY = (
     "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
@@ -117,22 +117,30 @@ def extreme(name):
         first, second = (x1, x2) if isinstance(x1, NDArray) else (x2, x1)
         text = methods.scalar_text(second)
         if text is not None:
-            return run(f"_{name}_scalar", [first], {"scalar": text}, out)
-        return run(f"_npi_{name}", [first, second], {}, out)
+            return run(f"_{name}_scalar", [first], {"scalar": text, "is_int": methods.is_integer_text(second)}, out)
+        return run(f"_npi_{name}", common([first, second], ANY), {}, out)
 
     return function
+
+
+def _is_fraction(number):
+    return number is not None and methods.scalar_text(number) is not None and float(number) % 1 != 0
 
 
 def clip(a, a_min, a_max, out=None):
     """Elements below `a_min` become `a_min`, those above `a_max` become `a_max`; None is no bound.
 
-    The dtype stays. Raises ArgumentError where both bounds are None.
+    The dtype stays, except that bounds which are no whole numbers make float64 of integers. Raises ArgumentError where
+    both bounds are None.
 
     >>> mx.np.clip(mx.np.array([-1, 2, 9]), 0, 5)
     array([0., 2., 5.])
     """
     if a_min is None and a_max is None:
         raise ArgumentError("clip: one of a_min and a_max is needed")
+    a = asarray(a)
+    if a.dtype.kind in "iub" and (_is_fraction(a_min) or _is_fraction(a_max)):
+        a = a.astype("float64")
     low = -np.inf if a_min is None else float(a_min)
     high = np.inf if a_max is None else float(a_max)
     return run("clip", [a], {"a_min": repr(low), "a_max": repr(high)}, out)
@@ -148,9 +156,20 @@ def where(condition, x=None, y=None):
     """
     if x is None or y is None:
         return host.find("where")(condition)
-    like = x if isinstance(x, NDArray) else y if isinstance(y, NDArray) else np.float32(0)
-    x, y = (v if isinstance(v, NDArray) else array(v, getattr(like, "dtype", None)) for v in (x, y))
-    return run("_npi_where", [condition, x, y])
+    x, y = _beside(x, y), _beside(y, x)
+    return run("_npi_where", [condition, *common([x, y], ANY)])
+
+
+def _beside(value, other):
+    """`value` as an array; numbers have the dtype of the array `other`, floats beside integers are float64."""
+    if isinstance(value, NDArray):
+        return value
+    dtype = other.dtype if isinstance(other, NDArray) else np.dtype("float32")
+    if dtype.kind in "iub" and methods.is_integer_text(value) == "False" and methods.scalar_text(value) is not None:
+        dtype = np.dtype("float64")
+    elif dtype.kind == "b" and methods.scalar_text(value) is not None and not isinstance(value, (bool, np.bool_)):
+        dtype = np.dtype("int64")
+    return array(value, dtype)
 
 
 def around(x, decimals=0, out=None):
@@ -172,5 +191,5 @@ def result_type(*arrays_and_dtypes):
     """
     given = [value.dtype if isinstance(value, NDArray) else value for value in arrays_and_dtypes]
     dtypes = [np.dtype(value) if isinstance(value, (str, type)) else getattr(value, "dtype", value) for value in given]
-    floats = [dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "fV"]
-    return np.result_type(*(floats or dtypes))
+    floats = {dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "fV"}
+    return promoted(floats) if floats else np.result_type(*dtypes)

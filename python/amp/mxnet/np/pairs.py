@@ -8,10 +8,10 @@ from ..._core import NDArray
 from ...nd import methods
 from .array_class import ndarray
 from .create import asarray
-from .run import FLOATS, INTEGERS, common, run
+from .run import ANY, FLOATS, INTEGERS, common, run
 
 _NUMBERS = (*FLOATS, *INTEGERS)
-_ANY = (*_NUMBERS, "bool")
+_BITS = (*INTEGERS, "bool")
 
 # Name: the operator's name, and the dtypes of which it gives what NumPy does. Others are left to NumPy.
 _OPERATORS = {
@@ -24,12 +24,12 @@ _OPERATORS = {
     "fmax": ("fmax", _NUMBERS),
     "fmin": ("fmin", _NUMBERS),
     "fmod": ("fmod", _NUMBERS),
-    "logical_and": ("logical_and", _ANY),
-    "logical_or": ("logical_or", _ANY),
-    "logical_xor": ("logical_xor", _ANY),
-    "bitwise_and": ("bitwise_and", (*INTEGERS, "bool")),
-    "bitwise_or": ("bitwise_or", (*INTEGERS, "bool")),
-    "bitwise_xor": ("bitwise_xor", (*INTEGERS, "bool")),
+    "logical_and": ("logical_and", ANY),
+    "logical_or": ("logical_or", ANY),
+    "logical_xor": ("logical_xor", ANY),
+    "bitwise_and": ("bitwise_and", _BITS),
+    "bitwise_or": ("bitwise_or", _BITS),
+    "bitwise_xor": ("bitwise_xor", _BITS),
     "bitwise_left_shift": ("bitwise_left_shift", INTEGERS),
     "bitwise_right_shift": ("bitwise_right_shift", INTEGERS),
     "left_shift": ("bitwise_left_shift", INTEGERS),
@@ -60,16 +60,17 @@ def pair(name):
 
 
 def _with_number(op, dtypes, array, number, is_reflected, out):
-    """The operator on an array and a number that the array's dtype holds."""
-    if array.dtype.name not in dtypes or not (dtypes is _ANY or _holds(array.dtype, number)):
+    """The operator on an array and a number, which makes float64 of integers where one of both asks for floats."""
+    if dtypes in (_BITS, INTEGERS) and not _holds(array.dtype, number):
         return NotImplemented
     reflection = "r" if is_reflected and op in _REFLECTED else ""
-    attributes = {"scalar": methods.scalar_text(number), "is_int": str(isinstance(number, numbers.Integral))}
+    is_int = "False" if dtypes is FLOATS else methods.is_integer_text(number)
+    if dtypes is FLOATS and isinstance(number, numbers.Integral) and array.dtype.itemsize < 4:
+        array = array.astype(np.result_type(array.dtype, np.float16), copy=False)  # NumPy's, for small integers
+    attributes = {"scalar": methods.scalar_text(number), "is_int": is_int}
     return run(f"_npi_{reflection}{op}_scalar", [array], attributes, out)
 
 
 def _holds(dtype, number):
-    if dtype.name in FLOATS:
-        return True
     is_integer = isinstance(number, numbers.Integral) and not isinstance(number, bool) and dtype.name in INTEGERS
     return is_integer and np.iinfo(dtype).min <= number <= np.iinfo(dtype).max

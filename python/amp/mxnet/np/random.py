@@ -163,7 +163,8 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
         return _uniform_in_graph(low, high, size, dtype)
     if _asks_for_gradients(out, low, high):
         return _scaled("uniform", low, high - low, size, dtype)
-    return as_result(generator().uniform(as_parameter(low), as_parameter(high), _size(size, out)), dtype, out)
+    ends = as_parameter(low), as_parameter(high)  # in any order, as in MXNet
+    return as_result(generator().uniform(np.minimum(*ends), np.maximum(*ends), _size(size, out)), dtype, out)
 
 
 def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):

@@ -6,7 +6,7 @@ from ...sym.attributes import attribute_text
 from ..util import is_np_default_dtype
 from .create import array, asarray
 from .examples import with_example
-from .run import run
+from .run import floats, run
 from .shapes import ravel
 
 
@@ -89,6 +89,11 @@ def cumsum(a, axis=None, dtype=None, out=None):
     return run("_npi_cumsum", [a], attributes, out)
 
 
+def _of_one_float(*arrays):
+    """In the float dtype that they are promoted to; others as they are: there is no product of integers."""
+    return floats(*arrays) or arrays
+
+
 def dot(a, b, out=None):
     """NumPy's dot: the sum over the last axis of `a` and the last but one of `b`.
 
@@ -97,7 +102,7 @@ def dot(a, b, out=None):
     >>> mx.np.dot(mx.np.array([1, 2]), mx.np.array([3, 4]))
     array(11.)
     """
-    return run("_npi_dot", [a, b], {}, out)
+    return run("_npi_dot", _of_one_float(a, b), {}, out)
 
 
 def matmul(a, b, out=None):
@@ -109,7 +114,7 @@ def matmul(a, b, out=None):
     >>> mx.np.matmul(mx.np.ones((5, 2, 3)), mx.np.ones((5, 3, 4))).shape
     (5, 2, 4)
     """
-    return run("_npi_matmul", [a, b], {}, out)
+    return run("_npi_matmul", _of_one_float(a, b), {}, out)
 
 
 def take(a, indices, axis=None, mode="clip", out=None):

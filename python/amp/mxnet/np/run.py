@@ -8,6 +8,7 @@ from .create import asarray
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "uint8", "int32", "int64")
+ANY = (*FLOATS, *INTEGERS, "int16", "uint16", "uint32", "uint64", "bool")
 
 
 def run(op, arrays, attributes=None, out=None):
@@ -16,14 +17,22 @@ def run(op, arrays, attributes=None, out=None):
     return outputs[0] if len(outputs) == 1 else outputs
 
 
+def promoted(dtypes):
+    """The dtype that operators give for operands of these: NumPy's, but floats beside integers decide alone.
+
+    So it is in MXNet. float16 beside bfloat16 is float32.
+    """
+    floats = {dtype for dtype in dtypes if dtype.name in FLOATS}
+    if {dtype.name for dtype in floats} >= {"float16", "bfloat16"}:
+        floats = {np.dtype("float32"), *(dtype for dtype in floats if dtype.itemsize > 2)}
+    return np.result_type(*(floats or dtypes))
+
+
 def common(arrays, dtypes):
-    """Arrays in the dtype that NumPy promotes them to, if it is one of `dtypes`; else None."""
+    """Arrays in the dtype that they are promoted to, if it is one of `dtypes`; else None."""
     arrays = [asarray(a) for a in arrays]
-    if len({a.dtype for a in arrays}) == 1:
-        return arrays if arrays[0].dtype.name in dtypes else None
-    if not all(a.dtype.name in dtypes for a in arrays):
-        return None
-    dtype = np.result_type(*(a.dtype for a in arrays))
+    given = {a.dtype for a in arrays}
+    dtype = given.pop() if len(given) == 1 else promoted(given)
     return [a.astype(dtype, copy=False) for a in arrays] if dtype.name in dtypes else None
 
 

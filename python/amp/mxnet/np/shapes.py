@@ -7,7 +7,7 @@ from ...nd.create import _moved
 from ...sym.attributes import attribute_text
 from .create import asarray
 from .host import otherwise
-from .run import run
+from .run import ANY, common, run
 
 
 def reshape(a, newshape, order="C"):
@@ -95,7 +95,7 @@ def ravel(x, order="C"):
 def concatenate(seq, axis=0, out=None):
     """The arrays of a list, one behind the other along an axis; with axis=None flattened before.
 
-    Raises GraphError where dtypes, or sizes of other axes, differ.
+    Dtypes are promoted. Raises GraphError where sizes of other axes differ.
 
     >>> mx.np.concatenate([mx.np.ones((2,)), mx.np.zeros((1,))])
     array([1., 1., 0.])
@@ -103,19 +103,21 @@ def concatenate(seq, axis=0, out=None):
     arrays = [asarray(a) for a in seq]
     if axis is None:
         arrays, axis = [ravel(a) for a in arrays], 0
-    return run("Concat", arrays, {"dim": str(int(axis)), "num_args": str(len(arrays))}, out)
+    return run(
+        "Concat", common(arrays, ANY) if arrays else arrays, {"dim": str(int(axis)), "num_args": str(len(arrays))}, out
+    )
 
 
 def stack(arrays, axis=0, out=None):
     """Arrays of one shape, beside each other along a new axis.
 
-    Raises GraphError where shapes or dtypes differ.
+    Dtypes are promoted. Raises GraphError where shapes differ.
 
     >>> mx.np.stack([mx.np.ones((2,)), mx.np.zeros((2,))])
     array([[1., 1.],
            [0., 0.]])
     """
-    arrays = list(arrays)
+    arrays = common(arrays, ANY) if len(arrays) else list(arrays)
     return run("stack", arrays, {"axis": str(int(axis)), "num_args": str(len(arrays))}, out)
 
 

@@ -108,18 +108,80 @@ def _adamw(weight, exact, grad, mean, var, rescale_grad, lr, eta, beta1, beta2, 
     return _written(out, updated if out is not None else updated.astype(weight.dtype))
 
 
-def _multi_adamw(name, single):
-    def update(weights, grads, *arrays, lrs, wds, etas, out=None, num_weights=None, **options):
-        *states, rescale_grad = arrays
-        targets = [None] * len(weights) if out is None else out
+# ---- of lists ----
+
+
+def _by_name(name, order, args, kwargs):
+    """{argument: value} of a call by position and by name. Raises TypeError as Python does."""
+    if len(args) > len(order):
+        raise TypeError(f"{name}() takes {len(order)} positional arguments but {len(args)} were given")
+    given = dict(zip(order, args))
+    for key in kwargs:
+        if key in given:
+            raise TypeError(f"{name}() got multiple values for argument {key!r}")
+    given.update(kwargs)
+    missing = [key for key in order if key not in given and key not in _OPTIONAL]
+    if missing:
+        raise TypeError(f"{name}() missing required arguments: {', '.join(missing)}")
+    return given
+
+
+_OPTIONAL = ("out", "name", "size", "num_tensors")
+
+
+def _each(given, keys):
+    """What each step takes of the lists: its arrays, and the array to write to."""
+    columns = [given.pop(key) for key in keys]
+    out = given.pop("out", None)
+    targets = [None] * len(columns[0]) if out is None else out if isinstance(out, (list, tuple)) else [out]
+    for key in (*_OPTIONAL, "num_weights"):
+        given.pop(key, None)
+    return zip(*columns, targets)
+
+
+def _multi_adamw(name, single, arrays):
+    order = (*arrays, "rescale_grad", "lrs", "wds", "etas", "out", "name", "size")
+
+    def update(*args, **kwargs):
+        given = _by_name(name, order, args, kwargs)
+        rescale_grad = given.pop("rescale_grad")
         return [
-            single(*group, rescale_grad, lr=lr, eta=eta, wd=wd, out=target, **options)
-            for *group, lr, eta, wd, target in zip(weights, grads, *states, lrs, etas, wds, targets)
+            single(*group, rescale_grad, lr=lr, eta=eta, wd=wd, out=target, **given)
+            for *group, lr, wd, eta, target in _each(given, (*arrays, "lrs", "wds", "etas"))
         ]
 
     update.__name__ = update.__qualname__ = name
-    update.__doc__ = f"A step of {single.__name__} for each weight of a list, with rates `lrs`, `etas`, `wds` for each."
+    update.__doc__ = (
+        f"A step of {single.__name__} for each weight of a list: {name}({', '.join(order)}, ...), where `lrs`, `wds` "
+        "and `etas` are lists, too."
+    )
     return update
+
+
+def _multi_lamb(name, arrays):
+    columns = (*arrays, "step_count", "lrs", "wds")
+    order = (*columns, "out", "num_tensors")
+
+    def update(*args, **kwargs):
+        given = _by_name(name, order, args, kwargs)
+        bounds = {key: given.pop(key, -1.0) for key in ("lower_bound", "upper_bound")}
+        return [
+            _lamb(weight, grad, mean, var, exact[0] if exact else weight, t, lr, wd, target, bounds, given)
+            for weight, grad, mean, var, *exact, t, lr, wd, target in _each(given, columns)
+        ]
+
+    update.__name__ = update.__qualname__ = name
+    update.__doc__ = f"A step of LAMB for each weight of a list: {name}({', '.join(order)}, ...)."
+    return update
+
+
+def _lamb(weight, grad, mean, var, exact, t, lr, wd, out, bounds, options):
+    step = lamb_update_phase1(exact, grad, mean, var, t=t, wd=wd, **options)
+    norms = (nd.array([np.linalg.norm(_f32(array))]) for array in (exact, step))
+    updated = lamb_update_phase2(exact, step, *norms, lr=lr, **bounds)
+    if exact is not weight:
+        _written(exact, _f32(updated))
+    return _written(out, updated.asnumpy() if out is not None else updated.asnumpy().astype(weight.dtype))
 
 
 def group_adagrad_update(weight, grad, history, lr, rescale_grad=1.0, clip_gradient=-1.0, epsilon=1e-5, out=None):
@@ -222,11 +284,14 @@ FUNCTIONS = {
 FUNCTIONS.update(
     (function.__name__, function) for function in (lamb_update_phase1, lamb_update_phase2, multi_lars, multi_sum_sq)
 )
+_ARRAYS = ("weights", "grads", "mean", "var")
 # Those of `mx.nd.contrib`.
 CONTRIB = {
     "adamw_update": adamw_update,
     "group_adagrad_update": group_adagrad_update,
     "mp_adamw_update": mp_adamw_update,
-    "multi_adamw_update": _multi_adamw("multi_adamw_update", adamw_update),
-    "multi_mp_adamw_update": _multi_adamw("multi_mp_adamw_update", mp_adamw_update),
+    "multi_adamw_update": _multi_adamw("multi_adamw_update", adamw_update, _ARRAYS),
+    "multi_lamb_update": _multi_lamb("multi_lamb_update", _ARRAYS),
+    "multi_mp_adamw_update": _multi_adamw("multi_mp_adamw_update", mp_adamw_update, (*_ARRAYS, "weights32")),
+    "multi_mp_lamb_update": _multi_lamb("multi_mp_lamb_update", (*_ARRAYS, "weights32")),
 }

@@ -155,6 +155,8 @@ class Lambda(Block):
 class HybridLambda(HybridBlock):
     """HybridLambda(function): as `Lambda`; a function of MXNet 1.x takes F first: `lambda F, x: F.relu(x)`.
 
+    F is passed to every callable that takes one argument more than there are inputs, whatever it is called: functions,
+    methods, class methods, objects. A block of 2.x passes it only to those that call it F.
     Raises ArgumentError for what is neither a function nor a name.
 
     >>> mx.gluon.nn.HybridLambda(lambda F, x: F.relu(x))(amp.nd.array([-1, 2]))
@@ -164,32 +166,35 @@ class HybridLambda(HybridBlock):
 
     def __init__(self, function, **kwargs):
         super().__init__(**kwargs)
-        self._function = _named_function(function)
-        self._is_of_1x = callable(function) and not self._generation.records_arrays
+        self._function, self._is_named = _named_function(function), isinstance(function, str)
+        self._takes_module = {}  # by number of inputs and generation
 
     def _settings_text(self):
         return getattr(self._function, "__name__", repr(self._function))
 
     def hybrid_forward(self, F, x, *args):  # noqa: N803 - MXNet's name
         """The function's result."""
-        if _takes_module(self._function, self._is_of_1x, (x, *args)):
-            return self._function(F, x, *args)
-        return self._function(x, *args)
+        key = len(args), self._generation.number
+        if key not in self._takes_module:
+            self._takes_module[key] = not self._is_named and _takes_module(self._function, (x, *args), key[1] > 1)
+        return self._function(F, x, *args) if self._takes_module[key] else self._function(x, *args)
 
 
-def _takes_module(function, is_of_1x, args):
-    """Whether a function wants F in front: by its name, in MXNet 1.x also where that is how it can be called."""
+def _takes_module(function, inputs, is_of_2x):
+    """Whether a function takes F in front of its inputs."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of a builtin
+    except (TypeError, ValueError):  # a function that does not say what it takes
         return False
     if next(iter(signature.parameters), None) == "F":
         return True
+    if is_of_2x or str(getattr(function, "__module__", "")).startswith("amp."):
+        return False  # those of this package take arrays
     try:
-        signature.bind(None, *args)
+        signature.bind(None, *inputs)
     except TypeError:
         return False
-    return is_of_1x
+    return True
 
 
 def _named_function(function):
