@@ -146,3 +146,67 @@ def test_pip_takes_the_wheel_for_mxnet_and_removes_all_of_it(tmp_path):
     assert result.returncode == 0 and (site / "mxnet" / "__init__.py").exists(), result.stderr
     result = run(*pip, "uninstall", "--yes", "mxnet")
     assert result.returncode == 0 and not (site / "mxnet").exists(), result.stderr
+
+
+# Pickled by MXNet 1.9.1 (a dict with an array, a symbol, a device, an optimizer, a scheduler) and 2.0.0b1 (an array).
+PICKLES = {
+    "dict": (
+        "gASVjQAAAAAAAAB9lCiMAXeUjBVteG5ldC5uZGFycmF5Lm5kYXJyYXmUjAdOREFycmF5lJOUToWUUpR9lIwGaGFuZGxllIwIYnVp"
+        "bHRpbnOUjAlieXRlYXJyYXmUk5RDKMn6k/kAAAAAAQAAAAIAAAAAAAAAAQAAAAAAAAAAAAAAAACAPwAAgD+UhZRSlHNijAFulEsD"
+        "dS4="
+    ),
+    "sym": (
+        "gASVpQIAAAAAAACME214bmV0LnN5bWJvbC5zeW1ib2yUjAZTeW1ib2yUk5ROhZRSlH2UjAZoYW5kbGWUWGsCAAB7CiAgIm5vZGVz"
+        "IjogWwogICAgewogICAgICAib3AiOiAibnVsbCIsIAogICAgICAibmFtZSI6ICJkYXRhIiwgCiAgICAgICJpbnB1dHMiOiBbXQog"
+        "ICAgfSwgCiAgICB7CiAgICAgICJvcCI6ICJudWxsIiwgCiAgICAgICJuYW1lIjogImZjX3dlaWdodCIsIAogICAgICAiYXR0cnMi"
+        "OiB7Im51bV9oaWRkZW4iOiAiMiJ9LCAKICAgICAgImlucHV0cyI6IFtdCiAgICB9LCAKICAgIHsKICAgICAgIm9wIjogIm51bGwi"
+        "LCAKICAgICAgIm5hbWUiOiAiZmNfYmlhcyIsIAogICAgICAiYXR0cnMiOiB7Im51bV9oaWRkZW4iOiAiMiJ9LCAKICAgICAgImlu"
+        "cHV0cyI6IFtdCiAgICB9LCAKICAgIHsKICAgICAgIm9wIjogIkZ1bGx5Q29ubmVjdGVkIiwgCiAgICAgICJuYW1lIjogImZjIiwg"
+        "CiAgICAgICJhdHRycyI6IHsibnVtX2hpZGRlbiI6ICIyIn0sIAogICAgICAiaW5wdXRzIjogW1swLCAwLCAwXSwgWzEsIDAsIDBd"
+        "LCBbMiwgMCwgMF1dCiAgICB9CiAgXSwgCiAgImFyZ19ub2RlcyI6IFswLCAxLCAyXSwgCiAgIm5vZGVfcm93X3B0ciI6IFswLCAx"
+        "LCAyLCAzLCA0XSwgCiAgImhlYWRzIjogW1szLCAwLCAwXV0sIAogICJhdHRycyI6IHsibXhuZXRfdmVyc2lvbiI6IFsiaW50Iiwg"
+        "MTA5MDFdfQp9lHNiLg=="
+    ),
+    "ctx": (
+        "gASVUQAAAAAAAACMDW14bmV0LmNvbnRleHSUjAdDb250ZXh0lJOUKYGUfZQojA1kZXZpY2VfdHlwZWlklEsBjAlkZXZpY2VfaWSU"
+        "SwCMCF9vbGRfY3R4lE51Yi4="
+    ),
+    "sgd": (
+        "gASVawEAAAAAAACMGW14bmV0Lm9wdGltaXplci5vcHRpbWl6ZXKUjANTR0SUk5QpgZR9lCiMDHJlc2NhbGVfZ3JhZJRHP/AAAAAA"
+        "AACMDGxyX3NjaGVkdWxlcpROjAJscpRHP8AAAAAAAACMAndklEcAAAAAAAAAAIwHbHJfbXVsdJR9lIwHd2RfbXVsdJR9lIwQYmVn"
+        "aW5fbnVtX3VwZGF0ZZRLAIwKbnVtX3VwZGF0ZZRLAIwYX2FsbF9pbmRleF91cGRhdGVfY291bnRzlH2USwB9lHOME19pbmRleF91"
+        "cGRhdGVfY291bnSUaBGMDWNsaXBfZ3JhZGllbnSUTowPbXVsdGlfcHJlY2lzaW9ulImMDWFnZ3JlZ2F0ZV9udW2USwSMCGlkeDJu"
+        "YW1llH2UjAhzeW1faW5mb5QpjA5hbGxvd19ucF9hcnJheZSJjAhtb21lbnR1bZRHP+AAAAAAAACMC2xhenlfdXBkYXRllIh1Yi4="
+    ),
+    "factor": (
+        "gASV2wAAAAAAAACMEm14bmV0LmxyX3NjaGVkdWxlcpSMD0ZhY3RvclNjaGVkdWxlcpSTlCmBlH2UKIwHYmFzZV9scpRHP9AAAAAA"
+        "AACMDHdhcm11cF9zdGVwc5RLAIwPd2FybXVwX2ZpbmFsX2xylEc/0AAAAAAAAIwPd2FybXVwX2JlZ2luX2xylEsAjAt3YXJtdXBf"
+        "bW9kZZSMBmxpbmVhcpSMBHN0ZXCUSwWMBmZhY3RvcpRHP+AAAAAAAACMDnN0b3BfZmFjdG9yX2xylEc+RXmO4jCMOowFY291bnSU"
+        "SwB1Yi4="
+    ),
+    "np": (
+        "gASVdQAAAAAAAACMC214bmV0Lm51bXB5lIwHbmRhcnJheZSTlE6FlFKUfZSMBmhhbmRsZZSMCGJ1aWx0aW5zlIwJYnl0ZWFycmF5"
+        "lJOUQyjK+pP5AAAAAAEAAAACAAAAAAAAAAEAAAAAAAAAAAAAAAAAwD8AAABAlIWUUpRzYi4="
+    ),
+}
+
+
+def test_pickles_of_mxnet_are_read_under_its_name():
+    program = f"""
+import base64, pickle, amp.mxnet as mx
+mx.install(workers=False)
+def read(text):
+    return pickle.loads(base64.b64decode(text))
+pickles = {PICKLES!r}
+found = read(pickles["dict"])
+assert found["n"] == 3 and type(found["w"]) is mx.nd.NDArray and found["w"].asnumpy().tolist() == [1, 1]
+assert read(pickles["sym"]).list_arguments() == ["data", "fc_weight", "fc_bias"]
+assert read(pickles["ctx"]) == mx.cpu(0)
+optimizer = read(pickles["sgd"])
+assert type(optimizer) is mx.optimizer.SGD and (optimizer.lr, optimizer.momentum) == (0.125, 0.5)
+assert read(pickles["factor"])(20) == 0.25 * 0.5**3
+array = read(pickles["np"])
+assert type(array) is mx.np.ndarray and array.tolist() == [1.5, 2]
+print("done")
+"""
+    assert run("-c", program).stdout == "done\n", run("-c", program).stderr

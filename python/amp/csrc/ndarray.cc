@@ -228,7 +228,9 @@ Array Unpickle(const py::tuple& state) {
   return {std::move(array), true};
 }
 
+// NDArray(None) is what pickles of MXNet begin with; `_become` follows.
 Array Construct(const py::object& object, const py::object& dtype) {
+  if (object.is_none()) return {NDArray(DType::kFloat32, Shape({0})), true};
   Array array = ArrayOf(object);
   return dtype.is_none() ? array : Cast(array, dtype, false);
 }
@@ -395,6 +397,7 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
            "may be -1. Shares memory. Raises ArgumentError where the number of elements differs.")
       .def_property("_place", &PlaceOf, &SetPlace)
       .def("_leave_views", &LeaveViews)
+      .def("_become", [](Array& self, const Array& other) { self = other; })
       .def(
           "wait_to_read", [](const Array&) {}, "Does nothing: results are complete when a call returns.")
       .def("__len__", &Length)

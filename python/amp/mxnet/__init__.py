@@ -16,6 +16,7 @@ from . import (
     _generation,
     _layout,
     _missing,
+    _pickles_of_mxnet,
     _slice_assignment,
     _sparse_names,
     amp,
@@ -89,6 +90,7 @@ array_methods.install()
 _slice_assignment.install()
 _sparse_names.install()
 symbol_methods.install()
+_pickles_of_mxnet.install()
 init.FusedRNN = rnn.FusedRNN  # where MXNet has it
 symbol_control_flow.install()
 

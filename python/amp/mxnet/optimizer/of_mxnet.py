@@ -29,6 +29,13 @@ def saved_class(name):
     return type(name, (Saved,), {})
 
 
+def with_attributes(name, attributes):
+    """An object of MXNet's class of that name."""
+    saved = saved_class(name)()
+    saved.__setstate__(attributes)
+    return saved
+
+
 def array_of(saved):
     """The array; raises ArgumentError for other objects and for damaged bytes."""
     content = saved.attributes.get("handle")
