@@ -28,6 +28,13 @@ def readable(value, what="array"):
     return array
 
 
+def native(value):
+    """A NumPy array with swapped bytes as a copy in the machine's order; anything else as it is."""
+    if isinstance(value, np.ndarray) and not value.dtype.isnative:
+        return value.astype(value.dtype.newbyteorder("="))
+    return value
+
+
 def readable_dict(arrays, what):
     """{name: array} with arrays that the extension reads; None is an empty dict."""
     if arrays is None:

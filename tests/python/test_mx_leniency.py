@@ -271,3 +271,33 @@ def test_many_rows_of_probabilities():
     shares = np.bincount(drawn[::2], minlength=4) / 20000
     np.testing.assert_allclose(shares, [0.2, 0, 0.5, 0.3], atol=0.02)
     assert nd.random.multinomial(nd.array(rows[:2]), shape=(3, 5)).shape == (2, 3, 5)
+
+
+# ---- arrays with swapped bytes ----
+
+
+def test_arrays_of_the_other_byte_order():
+    swapped = np.arange(3).astype(">f4")
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (1, 3))], for_training=False)
+    module.set_params({"fc_weight": swapped.reshape(1, 3)}, {})
+    module.forward(mx.io.DataBatch([swapped.reshape(1, 3)]))
+    assert module.get_outputs()[0].asnumpy().tolist() == [[5.0]]
+    parameter = gluon.Parameter("w", shape=(3,))
+    parameter.initialize()
+    parameter.set_data(swapped)
+    found = [
+        nd.array(swapped),
+        nd.array(np.arange(3).astype(">i4"), dtype="int32"),
+        mx.np.array(np.arange(3).astype(">f8")),
+        mx.np.array(swapped) + swapped * 0,
+        nd.zeros(3) + swapped,
+        nd.relu(swapped),
+        parameter.data(),
+        next(mx.io.NDArrayIter(swapped.reshape(3, 1), batch_size=3)).data[0].reshape((3,)),
+    ]
+    for array in found:
+        assert array.asnumpy().tolist() == [0, 1, 2]
+    with pytest.raises(amp.ArgumentError, match="byte-swapped"):
+        amp.NDArray(swapped)

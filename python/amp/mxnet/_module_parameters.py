@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _core, checkpoint, nd
-from .._arrays import readable_dict
+from .._arrays import native, readable_dict
 from ..base import ArgumentError
 from . import init
 
@@ -61,7 +61,7 @@ class ParametersOfModule:
         chosen = {}
         for name in names:
             if name in arrays:
-                chosen[name] = nd.NDArray(arrays[name]).copy()
+                chosen[name] = nd.NDArray(native(arrays[name])).copy()
                 _check_shape(name, chosen[name].shape, types.get(name))
             else:
                 chosen[name] = own[name] if name in own else _zeros(name, types)

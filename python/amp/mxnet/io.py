@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import nd
-from .._arrays import readable
+from .._arrays import native, readable
 from ..base import ArgumentError
 from ._io_base import DataBatch, DataDesc, DataIter
 from ._io_files import CSVIter, LibSVMIter, MNISTIter
@@ -157,7 +157,7 @@ class NDArrayIter(DataIter):
 
     def _rows(self, named):
         index = self.getindex()
-        return [nd.NDArray(array[index]) for _, array in named]
+        return [nd.NDArray(native(array[index])) for _, array in named]
 
 
 def _named(arrays, default_name, what):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import _core
+from .. import _core, _leniency
 from .._core import NDArray
 from .._invoke import invoke
 from ..base import ArgumentError, dtype_name
@@ -23,7 +23,7 @@ def array(source_array, ctx=None, dtype=None, *, device=None):
     """
     if dtype is None and not _keeps_dtype(source_array):
         dtype = "float32"
-    copied = NDArray(source_array)
+    copied = NDArray(_leniency.native(source_array))
     result = copied.astype(copied.dtype if dtype is None else dtype)
     return result if type(result) is NDArray else NDArray(result)
 

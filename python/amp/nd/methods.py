@@ -9,7 +9,7 @@ import numbers
 
 import numpy as np
 
-from .. import _backward, _core, _recording, _trace
+from .. import _backward, _core, _leniency, _recording, _trace
 from .._core import NDArray
 from .._invoke import invoke
 from .._missing import OfMXNet
@@ -43,7 +43,7 @@ def binary(name, left, right, reflected=False):
         attributes = {"scalar": text, "is_int": is_integer_text(right)} if left._is_numpy else {"scalar": text}
         return invoke(op, [left], {}, attributes)[0]
     if isinstance(right, np.ndarray):
-        right = type(left)(right)
+        right = type(left)(_leniency.native(right))
     if not isinstance(right, NDArray):
         return NotImplemented
     numpy_like = next((operand for operand in (left, right) if operand._is_numpy), None)

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from .. import _core
+from .. import _core, _leniency
 from .._core import NDArray
 from .._invoke import invoke
 from ..sym import operators as symbols
@@ -46,7 +46,7 @@ def run(operator, args, kwargs, result_class=None):
 
 def _array(value):
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "fiubV":
-        return NDArray(value)
+        return NDArray(_leniency.native(value))
     if isinstance(value, (list, tuple)) and any(isinstance(item, NDArray) for item in value):
         return [_array(item) for item in value]
     return value

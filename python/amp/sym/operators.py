@@ -205,7 +205,7 @@ class _SymbolOperator(Operator):
         hidden = {key: attributes.pop(key) for key in HIDDEN_KEYS if key in attributes and key not in self._types}
         attr = {**(attr or {}), **hidden}
         if _leniency.is_on:  # MXNet writes what an object's text is
-            attr = {key: value if isinstance(value, str) else str(value) for key, value in attr.items()}
+            attr = {key: str(value) if key.startswith("__") else value for key, value in attr.items()}
         name = NameManager.current().get(name, node_hint(self.name))
         inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from ... import _core, _recording, nd
-from ..._arrays import readable
+from ..._arrays import native, readable
 from ..._core import NDArray
 from ...base import ArgumentError, Error, dtype_name
 from ...sym import Symbol, Variable
@@ -220,7 +220,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         [1. 2.]
         <NDArray float32[2]>
         """
-        array = data if isinstance(data, NDArray) else NDArray(readable(data, f"parameter '{self.name}'"))
+        array = data if isinstance(data, NDArray) else NDArray(native(readable(data, f"parameter '{self.name}'")))
         if self._shape is not None and not _fits(array.shape, self._shape):
             raise ArgumentError(f"parameter '{self.name}': expected shape {self._shape}, got {tuple(array.shape)}")
         self._waiting = None
