@@ -74,6 +74,30 @@ def test_gradients_of_parameters_that_were_cast_offline(machine, quiet):
         np.testing.assert_allclose(found, expected.gradients[name].asnumpy(), rtol=0.05, atol=0.05)
 
 
+def test_mode_exact_changes_no_dtypes_of_a_converted_model(quiet):
+    symbol, args, aux = offline()
+    run = amp.Executor(symbol, args, aux, {"data": X.shape}, mode="exact", machine="avx512_core")
+    assert run.symbol.tojson() == symbol.tojson()
+
+
+# ---- policies ----
+
+
+@pytest.mark.parametrize("options", [{}, {"conditional_fp32_ops": [("Activation", "act_type", ["relu"])]}])
+def test_policy_mxnet_writes_no_dtypes_of_sums(options):
+    assert "__out_dtype__" not in offline(policy="mxnet", **options)[0].tojson()
+
+
+@pytest.mark.parametrize("preset", ["mp1", "mp2", "mp3"])
+def test_nothing_that_graphamp_keeps_in_float32_reads_a_rounded_value(preset):
+    hidden = two_layers()
+    net = amp.sym.Group([amp.sym.softmax(hidden + 1, name="softmax"), amp.sym.relu(hidden * 2, name="last")])
+    low, _, _ = amp.convert_model(net, ARGS, {}, policy="graphamp", preset=preset)
+    assert "amp_cast" in low.tojson()
+    widened = [name for name in names_of(low, "amp_cast") if name.endswith("_amp_cast_float32")]
+    assert widened == []
+
+
 # ---- monitors ----
 
 
