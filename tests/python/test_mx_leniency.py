@@ -301,3 +301,71 @@ def test_arrays_of_the_other_byte_order():
         assert array.asnumpy().tolist() == [0, 1, 2]
     with pytest.raises(amp.ArgumentError, match="byte-swapped"):
         amp.NDArray(swapped)
+
+
+# ---- dtypes ----
+
+
+def test_dtypes_of_a_call_outweigh_stored_ones(tmp_path):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(3, in_units=4), gluon.nn.BatchNorm())
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+    symbol = mx.sym.load(net.export(str(tmp_path / "net"))[0])
+    bound = symbol.simple_bind(mx.cpu(), data=(2, 4), type_dict={"data": "float16"})
+    dtypes = [np.dtype(array.dtype) for array in bound.arg_arrays]
+    assert dtypes == [np.float16] * 3 + [np.float32] * 2 and bound.forward()[0].dtype == np.float16
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_cast_of_a_net_with_a_symbol_block(dtype):
+    data = mx.sym.var("data")
+    node = mx.sym.Convolution(data, num_filter=4, kernel=(3, 3), name="conv")
+    inner = gluon.SymbolBlock(mx.sym.BatchNorm(node, name="bn", fix_gamma=False), data)
+    net = gluon.nn.HybridSequential()
+    net.add(inner, gluon.nn.BatchNorm(), gluon.nn.Dense(2))
+    net.initialize(mx.init.Uniform(0.5))
+    x = nd.array(np.random.default_rng(1).uniform(-1, 1, (2, 3, 6, 6)))
+    right = net(x).asnumpy()
+    net.cast(dtype)
+    for hybridize in (False, True):
+        net.hybridize(hybridize)
+        found = net(x.astype(dtype))
+        assert found.dtype == nd.array([0], dtype=dtype).dtype
+        np.testing.assert_allclose(found.astype("float32").asnumpy(), right, atol=0.05)
+    names = {name: np.dtype(parameter.dtype) for name, parameter in inner.collect_params().items()}
+    assert names["bn_gamma"] == names["bn_moving_var"] == np.float32 and names["conv_weight"] == found.dtype
+
+
+def test_amp_meets_operands_of_two_dtypes():
+    mx.amp.init("bfloat16")
+    try:
+        out = nd.FullyConnected(nd.ones((2, 4)), nd.ones((3, 4)), no_bias=True, num_hidden=3)
+        assert out.dtype == nd.bfloat16
+        for label in (nd.ones((2, 3)), nd.ones((2, 3), dtype="int32")):
+            assert (nd.elemwise_mul(out, label)).asnumpy().tolist() == [[4.0] * 3] * 2
+        chosen = nd.where(nd.ones((2, 3)), out, nd.zeros((2, 3)))
+        assert chosen.dtype == np.float32 and chosen.asnumpy().tolist() == [[4.0] * 3] * 2
+        weight = gluon.Parameter("weight", shape=(1,), init="ones")
+        weight.initialize()
+        trainer = gluon.Trainer([weight], "sgd")
+        assert trainer._amp_loss_scaler is None
+        mx.amp.init_trainer(trainer)  # bfloat16 needs no scale
+        assert trainer._amp_loss_scaler.loss_scale == trainer.amp_loss_scale == 1
+    finally:
+        amp._autocast.begin(None)
+
+
+def test_conversions_in_the_form_of_the_2_0_beta():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    arrays = {"fc_weight": nd.ones((3, 4)), "fc_bias": nd.zeros(3)}
+    symbols = [
+        mx.amp.convert_symbol(net, "bfloat16"),
+        mx.amp.convert_symbol(net, target_dtype="bfloat16", data_names=["data"]),
+        mx.amp.convert_model(net, arrays, {}, target_dtype="bfloat16")[0],
+        mx.amp.convert_symbol(net, {"data": "float32"}, dict.fromkeys(arrays, "float32"), "bfloat16"),
+    ]
+    assert len({symbol.tojson() for symbol in symbols}) == 1
+    for symbol in symbols:
+        assert symbol.eval(data=nd.ones((1, 4)), **arrays)[0].asnumpy().tolist() == [[4.0, 4.0, 4.0]]

@@ -4,6 +4,7 @@ New programs use `amp.Executor`. Here, arguments are arrays that may be written 
 sees what they hold.
 """
 
+import json
 import numbers
 import types
 
@@ -11,9 +12,10 @@ from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._gradient_runs import requests_of
-from ..base import ArgumentError, did_you_mean
+from ..base import ArgumentError, GraphError, did_you_mean
 from ..executor import Executor as _Executor
 from ..executor import gradient_runs
+from ..sym import load_json
 from ..sym.slots import inputs_of
 from . import _packing
 from ._missing import getter
@@ -356,12 +358,27 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     unknown = [name for name in known if name not in names]
     if unknown:
         raise ArgumentError(f"the symbol has no variable {unknown[0]!r}{did_you_mean(unknown[0], names)}")
-    arguments, _, states = symbol._handle.infer(known)
+    arguments, states = _inferred(symbol, known, dtypes)
     groups = [symbol.list_arguments(), arguments], [symbol.list_auxiliary_states(), states]
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
     return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
+
+
+def _inferred(symbol, known, dtypes):
+    """Types of arguments and states; dtypes that a graph stores for its variables give way to those of the call."""
+    try:
+        arguments, _, states = symbol._handle.infer(known)
+    except GraphError:
+        if not dtypes:
+            raise
+        graph = json.loads(symbol.tojson())
+        for node in graph["nodes"]:
+            if node["op"] == "null" and node["name"] not in dtypes:
+                node.get("attrs", {}).pop("__dtype__", None)
+        arguments, _, states = load_json(json.dumps(graph))._handle.infer(known)
+    return arguments, states
 
 
 def _beginning(old, new):
