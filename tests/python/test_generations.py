@@ -84,6 +84,30 @@ def test_empty_prefixes_take_the_scope_around():
         assert names == [f"net_dense{i}_weight" for i in range(3)]
 
 
+def test_files_of_symbol_blocks_leave_out_the_common_prefix(tmp_path):
+    base = nn.HybridSequential(prefix="base_")
+    with base.name_scope():
+        base.add(nn.Dense(3, in_units=4), nn.Dense(2, in_units=3))
+    base.initialize()
+    block = gluon.SymbolBlock(base(mx.sym.var("data")), mx.sym.var("data"), base.collect_params())
+    net = nn.HybridSequential()
+    net.add(block, nn.Dense(2, in_units=2))
+    net.initialize()
+    net.save_parameters(str(tmp_path / "net"))
+    block.save_parameters(str(tmp_path / "block"))
+    assert sorted(mx.nd.load(str(tmp_path / "net")))[:4] == ["0.0_bias", "0.0_weight", "0.1_bias", "0.1_weight"]
+    assert sorted(mx.nd.load(str(tmp_path / "block"))) == ["0_bias", "0_weight", "1_bias", "1_weight"]
+    x, expected = mx.nd.ones((1, 4)), net(mx.nd.ones((1, 4))).asnumpy()
+    inner = block(x).asnumpy()
+    for parameter in block.collect_params().values():
+        parameter.set_data(mx.nd.zeros(parameter.shape))
+    block.load_parameters(str(tmp_path / "block"))
+    np.testing.assert_array_equal(block(x).asnumpy(), inner)
+    block.load_parameters(str(tmp_path / "block"), ignore_extra=True)
+    net.load_parameters(str(tmp_path / "net"))
+    np.testing.assert_array_equal(net(x).asnumpy(), expected)
+
+
 def test_two_parameters_of_one_name_are_an_error():
     net = nn.HybridSequential(prefix="")
     net.add(nn.Dense(2, prefix="same_"), nn.Dense(2, prefix="same_"))

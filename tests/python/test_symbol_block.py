@@ -361,7 +361,7 @@ def test_collected_parameters_may_be_initialized_or_loaded(tmp_path):
     made.collect_params(".*bias").initialize("zeros")
     made.collect_params().initialize("ones")
     assert made(amp.nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
-    made.save_parameters(tmp_path / "net.params")
+    made.collect_params().save(tmp_path / "net.params")
     loaded = block()
     loaded.collect_params().load(tmp_path / "net.params")
     assert loaded(amp.nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]

@@ -1,12 +1,13 @@
 """The parameters of a block that is a graph."""
 
 import json
+import os
 import re
 
 from ... import _core, nd
 from ..._arrays import flattened, readable
 from ..._paths import encoded
-from ...base import ArgumentError, dtype_name
+from ...base import ArgumentError, GraphError, dtype_name
 from ...checkpoint import save_checkpoint, without_amp_casts
 from .. import init as initializers
 from .parameter import Parameter, ParameterDict, in_dtypes, plain_name
@@ -56,7 +57,9 @@ class ParametersOfGraph:
         return self.collect_params()
 
     def _collect(self, prefix):
-        return {prefix + name: parameter for name, parameter in self._params.items()}
+        """Files of MXNet 1.x leave out what all names begin with."""
+        cut = 0 if self._generation.names_places else len(_common_prefix(self._params))
+        return {prefix + name[cut:]: parameter for name, parameter in self._params.items()}
 
     def cast(self, dtype):
         """Changes the dtype of all parameters that are floats.
@@ -151,9 +154,9 @@ class ParametersOfGraph:
         return f"{path}-symbol.json", f"{path}-{int(epoch):04d}.params"
 
     def save_parameters(self, filename):
-        """Writes the parameters, auxiliary states included, under their plain names."""
+        """Writes the parameters, auxiliary states included; names of MXNet 1.x without what all of them begin with."""
         self._take_in_declared()
-        nd.save(filename, {name: parameter.data() for name, parameter in self._params.items()})
+        nd.save(filename, {name: parameter.data() for name, parameter in self._collect("").items()})
 
     def load_parameters(
         self,
@@ -227,7 +230,33 @@ def _parameter(name, value, is_state):
 def _read(filename, symbol, ignore_extra):
     """{name: NDArray}"""
     if not ignore_extra:
-        args, aux = _core.load_model_params(encoded(filename), symbol._handle)
-        return {**args, **aux}
+        try:
+            args, aux = _core.load_model_params(encoded(filename), symbol._handle)
+            return {**args, **aux}
+        except GraphError:
+            whole = _whole_names(_plain(filename), symbol)
+            if not whole:
+                raise
+            return whole
+    named = _plain(filename)
+    return _whole_names(named, symbol) or named
+
+
+def _plain(filename):
     named = {plain_name(name): array for name, array in _core.load_params(encoded(filename))}
     return {name: array for name, array in named.items() if array is not None}
+
+
+def _common_prefix(names):
+    """What all names begin with, as MXNet 1.x cuts it off, where something is left of each."""
+    prefix = os.path.commonprefix(list(names))
+    return "" if prefix in names else prefix
+
+
+def _whole_names(arrays, symbol):
+    """{name of a variable: array} of a file that leaves out what all parameters begin with; {} for other files."""
+    inputs = symbol.list_inputs()
+    ends = [name for name in inputs if name.endswith(tuple(arrays))] if arrays else []
+    cut = _common_prefix(ends)
+    whole = {cut + name: array for name, array in arrays.items()}
+    return whole if cut and set(whole) <= set(inputs) else {}

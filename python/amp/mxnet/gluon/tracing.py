@@ -3,6 +3,7 @@
 import contextlib
 
 from ... import _autocast, _random_key, _recording, _trace, sym
+from ... import name as names
 from ..._arrays import readable
 from ..._core import NDArray
 from ..._trace import Trace
@@ -107,7 +108,7 @@ def _composed(block, args):
     if is_np_shape():
         symbol = Symbol(symbol._handle.with_np_shape(True))
     known = {name: parameters[name] for name in symbol.list_inputs() if name in parameters}
-    graph = block.graph_class(symbol, inputs, known)
+    graph = _graph_block(block, symbol, inputs, known)
     is_numpy = any(isinstance(array, ndarray) for array in arrays)
     return TracedBlock(graph, args, rebuilt(outputs, lambda _: ndarray if is_numpy else NDArray), is_composed=True)
 
@@ -218,7 +219,7 @@ def _traced(block, args, is_recording):
     if any(isinstance(leaf, ndarray) for leaf in (*inputs, *leaves_of(outputs))):
         symbol = Symbol(symbol._handle.with_np_shape(True))
     parameters = {name: parameter for name, parameter in last_names.values()}
-    graph = block.graph_class(symbol, [Variable(name) for name in names], {**parameters, **recorded.constants})
+    graph = _graph_block(block, symbol, [Variable(name) for name in names], {**parameters, **recorded.constants})
     return TracedBlock(graph, args, rebuilt(outputs, type), recorded.sizes_read, recorded.modes_read)
 
 
@@ -230,6 +231,12 @@ def _refuse_unknown_arguments(block, args):
 
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, slice)
+
+
+def _graph_block(block, symbol, inputs, parameters):
+    """A SymbolBlock that the program does not see: names of its blocks are not counted on."""
+    with names.NameManager():
+        return block.graph_class(symbol, inputs, parameters)
 
 
 def _input_names(arrays):
