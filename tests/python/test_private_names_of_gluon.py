@@ -133,3 +133,35 @@ def test_names_that_a_program_sets():
     block = nn.Dense(2, prefix="a_")
     block._prefix = "b_"
     assert (block.prefix, block.name, block.weight.name) == ("b_", "b", "a_weight")
+
+
+class _Distribution:
+    """As time series toolkits hand their functions on."""
+
+    @classmethod
+    def of_the_class(cls, F, a, b):  # noqa: N803 - MXNet's name
+        return F.broadcast_add(a, b)
+
+    def method(self, F, a, b):  # noqa: N803
+        return F.broadcast_sub(a, b)
+
+    def module_first(self, module, a):
+        return module.exp(a) * 0 + a
+
+
+@pytest.mark.parametrize("is_hybrid", [False, True])
+def test_functions_of_any_kind_get_the_module_first(is_hybrid):
+    a, b = mx.nd.array([1, 2]), mx.nd.array([10, 20])
+    cases = [
+        (_Distribution.of_the_class, (a, b), [11, 22]),
+        (_Distribution().method, (a, b), [-9, -18]),
+        (_Distribution().module_first, (a,), [1, 2]),
+        (lambda module, x: module.square(x), (b,), [100, 400]),
+        ("square", (b,), [100, 400]),
+    ]
+    for function, arguments, expected in cases:
+        block = nn.HybridLambda(function)
+        block.hybridize(is_hybrid)
+        assert block(*arguments).asnumpy().tolist() == expected
+    with mx.np_shape(), mx.np_array():
+        assert nn.HybridLambda(lambda x: x * 2)(mx.np.ones((1,))).tolist() == [2]

@@ -23,8 +23,8 @@ NETWORKS = {
     """,
     64: """
     resnet18_v1 resnet34_v1 resnet50_v1 resnet18_v2 resnet50_v2 resnet18_v1b resnet50_v1b resnet50_v1c resnet50_v1d
-    resnet50_v1s se_resnet18_v1 se_resnet50_v1 se_resnet18_v2 resnext50_32x4d se_resnext50_32x4d resnest14 resnest50
-    senet_154 vgg11 vgg11_bn vgg16_bn mobilenet1.0 mobilenet0.5
+    resnet50_v1s vgg13 se_resnet18_v1 se_resnet50_v1 se_resnet18_v2 resnext50_32x4d se_resnext50_32x4d resnest14
+    resnest50 senet_154 vgg11 vgg11_bn vgg16_bn mobilenet1.0 mobilenet0.5
     mobilenetv2_1.0 mobilenetv2_0.25 mobilenetv3_small mobilenetv3_large darknet53 shufflenet_v1 shufflenet_v2
     hrnet_w18_small_v1_c resnet18_v1b_0.89 hrnet_w18_small_v1_s resnet34_v2 mobilenetv2_0.5
     """,
@@ -39,16 +39,19 @@ NETWORKS = {
     yolo3_mobilenet1.0_coco
     """,
     224: """
-    densenet121 densenet169 residualattentionnet56 squeezenet1.0 squeezenet1.1 googlenet
-        fcn_resnet50_ade fcn_resnet101_voc psp_resnet50_ade deeplab_resnet50_ade deeplab_v3b_plus_wideresnet_citys
-    icnet_resnet50_citys fastscnn_citys danet_resnet50_citys
+    densenet121 densenet169 residualattentionnet56 squeezenet1.0 squeezenet1.1 googlenet inceptionv1_ucf101
+    inceptionv1_hmdb51
+    """,
+    480: """
+    fcn_resnet50_ade fcn_resnet101_voc psp_resnet50_ade deeplab_resnet50_ade deeplab_v3b_plus_wideresnet_citys
+    icnet_resnet50_citys danet_resnet50_citys
     """,
     160: """
-    simple_pose_resnet18_v1b simple_pose_resnet50_v1b simple_pose_resnet18_v1b_int8 mobile_pose_resnet18_v1b
+    simple_pose_resnet18_v1b simple_pose_resnet50_v1b simple_pose_resnet50_v1d mobile_pose_resnet18_v1b
     mobile_pose_mobilenet1.0 mobile_pose_mobilenetv3_small alpha_pose_resnet101_v1b_coco
     """,
     112: """
-    vgg16_ucf101 resnet18_v1b_kinetics400 inceptionv1_ucf101 resnet18_v1b_sthsthv2 resnet34_v1b_kinetics400
+    vgg16_ucf101 vgg16_hmdb51 vgg16_sthsthv2
     """,
 }
 DETECTORS = ("ssd", "yolo3", "center_net", "faster_rcnn", "mask_rcnn")
@@ -76,7 +79,7 @@ def check(name, shape):
     options = {"pretrained": False, "pretrained_base": False}
     try:
         net = model_zoo.get_model(name, **options)
-    except Exception:  # each family refuses the second option in a way of its own
+    except (TypeError, Warning):  # families refuse the second option in ways of their own
         net = model_zoo.get_model(name, pretrained=False)
     net.initialize(mx.init.Xavier())
     x = mx.nd.array(np.random.uniform(-1, 1, shape))
