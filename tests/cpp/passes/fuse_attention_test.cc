@@ -49,9 +49,7 @@ void ExpectNotFused(const Symbol& symbol, DType dtype = DType::kFloat32) {
   EXPECT_FALSE(CheckedFusion(symbol, dtype).changed) << PrintGraph(symbol.ToGraph());
 }
 
-Symbol CastTo(const Symbol& data, const char* dtype) {
-  return Op("Cast", std::string("to_") + dtype, {data}, {{"dtype", dtype}});
-}
+Symbol CastTo(const Symbol& data, const char* dtype) { return AmpCast(std::string("to_") + dtype, data, dtype); }
 Symbol Scores(const Symbol& qkv) { return Op(kScores, "qk", {qkv}, {{"heads", "4"}}); }
 Symbol Values(const Symbol& attention, const Symbol& qkv = Var("qkv")) {
   return Op(kValues, "out", {qkv, attention}, {{"heads", "4"}});
@@ -72,6 +70,12 @@ TEST(FuseAttention, Interleaved) {
             "%1 lengths = null()\n"
             "%2 out = _amp_interleaved_attention(%0, %1) heads=4 masking=length scale=0.25\n"
             "outputs: %2\n");
+}
+
+TEST(FuseAttention, CastsOfTheProgramStay) {
+  const Symbol qkv = Var("qkv");
+  const Symbol wide = Op("Cast", "wide", {Scores(qkv)}, {{"dtype", "float32"}});
+  ExpectNotFused(Values(Op("Cast", "low", {Within(wide)}, {{"dtype", "bfloat16"}}), qkv), DType::kBFloat16);
 }
 
 TEST(FuseAttention, CastsBetweenAreLeftOut) {

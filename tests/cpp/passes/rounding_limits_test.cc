@@ -128,7 +128,39 @@ TEST(RoundingLimits, SmallDivisorsStayFloat32) {
   // Of the numbers themselves nothing is known.
   const Symbol plain = Scalar("_plus_scalar", "guarded", Dense2x2("fc", Var("x")), "1e-12");
   const std::string text = Decided(Dense2x2("after", Op("log", "l", {plain})), {.target = DType::kFloat16});
-  EXPECT_CONTAINS(text, "guarded.output -> float32: vanishes guarded_output");
+  EXPECT_CONTAINS(text, "guarded.output -> float32: singular guarded_output");
+  EXPECT_CONTAINS(text, "fc.data <- float32: singular guarded_output");
+}
+
+TEST(RoundingLimits, WhatMayReachAPoleIsComputedInFloat32) {
+  const Symbol fc = Dense2x2("fc", Dense2x2("before", Var("x")));
+  const Symbol s = Op("sigmoid", "s", {fc});
+  const std::string text =
+      Decided(Symbol::Group({Op("log", "l", {Scalar("_rminus_scalar", "rest", s, "1")}), Dense2x2("after", s)}));
+  for (const char* name : {"l.data", "rest.data", "s.data", "fc.data"}) {
+    EXPECT_CONTAINS(text, std::string(name) + " <- float32: singular");
+  }
+  EXPECT_CONTAINS(text, "before.data <- bfloat16");  // only up to the product
+  EXPECT_CONTAINS(text, "after.data <- bfloat16");   // which casts it itself
+  // Terms of one sign do not cancel, and what is far from 0 stays so.
+  const Symbol squares = Op("mean", "m", {Op("square", "sq", {fc})}, {{"axis", "1"}, {"keepdims", "True"}});
+  const Symbol norm = Op("sqrt", "root", {Scalar("_plus_scalar", "guarded", squares, "1e-5")});
+  EXPECT_CONTAINS(Decided(Op("broadcast_div", "q", {fc, norm})), "fc.data <- bfloat16");
+  const Symbol far = Scalar("_rminus_scalar", "rest", Scalar("_mul_scalar", "half", s, "0.5"), "1");
+  EXPECT_CONTAINS(Decided(Op("log", "l", {far})), "fc.data <- bfloat16");
+}
+
+TEST(RoundingLimits, PositionsAreComputedInFloat32) {
+  const Symbol product = Dense2x2("fc", Var("x"));
+  const Symbol place = Op("Cast", "whole", {Op("round", "r", {product})}, {{"dtype", "int32"}});
+  const std::string text = Decided(Op("take", "t", {Var("table"), place}));
+  EXPECT_CONTAINS(text, "fc.data <- float32: integers");
+  ConvertOptions options;
+  options.force = {{"fc", DType::kBFloat16}};
+  EXPECT_THROW(Decided(Op("take", "t", {Var("table"), place}), options), ArgumentError);
+  // What only decides between two numbers is no position.
+  const Symbol chosen = Op("where", "w", {Scalar("_greater_scalar", "g", product, "0"), Var("a"), Var("b")});
+  EXPECT_CONTAINS(Decided(chosen), "fc.data <- bfloat16");
 }
 
 TEST(RoundingLimits, LargeNumbersAreNoFloat16) {
@@ -144,7 +176,7 @@ TEST(RoundingLimits, LargeNumbersAreNoFloat16) {
     return PrintKinds(model.graph(), Decide(model, options));
   };
   EXPECT_CONTAINS(decided(7e4F, DType::kFloat16), "m.rhs <- float32: overflows");
-  EXPECT_CONTAINS(decided(6e4F, DType::kFloat16), "m.rhs <- float16");
+  EXPECT_CONTAINS(decided(6e4F, DType::kFloat16), "m.rhs <- float32: grows m_output");  // the product may overflow
   EXPECT_CONTAINS(decided(7e4F, DType::kBFloat16), "m.rhs <- bfloat16");
   // A mask of numbers that are not known.
   const Symbol mask = Scalar("_mul_scalar", "mask", Op("relu", "r", {Dense2x2("fc", Var("x"))}), "-1e9");

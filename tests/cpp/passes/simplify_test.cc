@@ -122,7 +122,7 @@ TEST(EliminateCommonSubexpressions, ZerosOfAnOpenSizeAreWhatTheirReadersSay) {
   const TypeMap known{{"x", {DType::kFloat32, Shape{2, 3}}}};
   EXPECT_EQ(AfterSimplifying(Symbol::Group({Sum("s", Var("x"), zeros("a", "(2, 0)")), zeros("b", "(2, 0)")}), known),
             "a() s(x a) b()");
-  EXPECT_EQ(AfterSimplifying(Sum("s", zeros("a", "(2, 3)"), zeros("b", "(2, 3)")), known), "a() s(a a)");
+  EXPECT_EQ(AfterSimplifying(Sum("s", zeros("a", "(2, 3)"), zeros("b", "(2, 3)")), {}), "a() s(a a)");
 }
 
 TEST(EliminateCommonSubexpressions, RemovedCopiesMakeNodesEqual) {
