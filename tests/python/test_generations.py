@@ -543,3 +543,23 @@ def test_an_array_that_takes_the_place_of_another_is_seen():
     assert net(mx.np.ones((2,))).asnumpy().tolist() == [2, 2]
     net.shift = mx.np.full((2,), 5)
     assert net(mx.np.ones((2,))).asnumpy().tolist() == [6, 6]
+
+
+# ---- optimizers ----
+
+
+@pytest.mark.parametrize("is_2", [False, True])
+def test_adadelta(is_2):
+    with mx.util.np_array(is_2), mx.util.np_shape(is_2):
+        optimizer = mx.optimizer.AdaDelta(0.5, 0.8, wd=0.1) if is_2 else mx.optimizer.AdaDelta(0.8, wd=0.1)
+    update, weight = mx.optimizer.get_updater(optimizer), mx.nd.array([1.0, -2.0])
+    expected, of_grads, of_steps = np.array([1.0, -2.0]), np.zeros(2), np.zeros(2)
+    epsilon, rate = (1e-6, 0.5) if is_2 else (1e-5, 1)
+    for grad in ([0.5, 1], [-1, 0.25], [2, 2]):
+        update(0, mx.nd.array(grad), weight)
+        grad = np.array(grad) + (0.1 * expected if is_2 else 0)
+        of_grads = 0.8 * of_grads + 0.2 * grad**2
+        step = np.sqrt(of_steps + epsilon) / np.sqrt(of_grads + epsilon) * grad
+        of_steps = 0.8 * of_steps + 0.2 * step**2
+        expected = expected - rate * step - (0 if is_2 else 0.1 * expected)
+    np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)

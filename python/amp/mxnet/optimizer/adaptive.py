@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ...base import ArgumentError
+from .. import _generation as generations
 from .base import Formula, Optimizer
 
 _f32 = np.float32
@@ -241,7 +242,10 @@ class RMSProp(Formula):
 
 @Optimizer.register
 class AdaDelta(Formula):
-    """Steps in the proportion of past steps to past gradients; it has no learning rate.
+    """Steps in the proportion of past steps to past gradients: AdaDelta(rho=0.9, epsilon=1e-5) without a learning rate.
+
+    In MXNet 2 AdaDelta(learning_rate=1, rho=0.9, epsilon=1e-6): steps are multiplied with it, and weight decay is part
+    of the gradient.
 
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdaDelta(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
@@ -250,18 +254,27 @@ class AdaDelta(Formula):
     """
 
     num_states = 2
+    _has_rate = False  # of optimizers that MXNet 1.x pickled
 
-    def __init__(self, rho=0.9, epsilon=1e-5, **kwargs):
-        super().__init__(**kwargs)
-        self.rho, self.epsilon = rho, epsilon
+    def __init__(self, *args, **kwargs):
+        self._has_rate = generations.of_new_block().number == 2
+        defaults = {"rho": 0.9, "epsilon": 1e-5}
+        if self._has_rate:
+            defaults = {"learning_rate": 1.0, "rho": 0.9, "epsilon": 1e-6}
+        given = {**defaults, **dict(zip(defaults, args)), **kwargs}
+        self.rho, self.epsilon = given.pop("rho"), given.pop("epsilon")
+        super().__init__(**given)
 
     def step(self, index, weight, grad, states):
         self.clipped(grad)
         of_grads, of_steps = states
+        decay = _f32(self._get_wd(index)) * weight
+        if self._has_rate:
+            grad += decay
         _average(of_grads, self.rho, grad * grad)
         grad *= np.sqrt(of_steps + _f32(self.epsilon)) / np.sqrt(of_grads + _f32(self.epsilon))
         _average(of_steps, self.rho, grad * grad)
-        weight -= grad + _f32(self._get_wd(index)) * weight
+        weight -= _f32(self._get_lr(index)) * grad if self._has_rate else grad + decay
 
 
 @Optimizer.register
