@@ -49,7 +49,7 @@ def test_namespaces(path, name, operator):
 
 def test_every_namespace_is_there():
     for name in "np npx contrib linalg image random sparse _internal op".split():
-        with pytest.raises(AttributeError, match=f"'amp.sym.{name}' has no attribute 'nothing_like_it'"):
+        with pytest.raises(AttributeError, match=rf"amp.sym.{name}\W.*nothing_like_it"):
             getattr(amp.sym, name).nothing_like_it  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean 'AdaptiveAvgPooling2D'"):
         amp.sym.contrib.AdaptivAvgPooling2D  # noqa: B018

@@ -214,7 +214,7 @@ def test_updates_are_parts_of_graphs_and_sums_are_not():
         assert block(mx.np.zeros(3), mx.np.full(2, value)).tolist() == [value, 0, value]
     block = Call(lambda m, a: mx.npx.index_add(a, places, 1))
     block.hybridize()
-    with pytest.warns(RuntimeWarning, match=r"mx\.npx\.index_add cannot become part"):
+    with pytest.warns(RuntimeWarning, match="runs without a graph"):
         assert block(mx.np.ones(3)).tolist() == [2, 1, 2]
 
 

@@ -205,8 +205,9 @@ TEST(GraphAmp, ThePublishedExamples) {
   ExpectConverted(P1(), kP, MXNetOptions(), "act_1[f>f] matmul_1[ff>f] matmul_2[ff>f] out[f>f]", {}, {});
   ExpectConverted(P2(), kP, GraphAmp("mp1"), "act_1[f>f] matmul_1[bb>f] matmul_2[bb>b] out[b>b]",
                   {"a (b)", "b (b)", "act_1 (b)", "c (b)"}, {"matmul_1"});
-  ExpectConverted(P2(), kP, mxnet, "act_1[b>b] matmul_1[bb>b] matmul_2[bb>b] out[b>b]", {"a (b)", "b (b)", "c (b)"},
-                  {});
+  // The program's own cast reads float32, as it did before.
+  ExpectConverted(P2(), kP, mxnet, "act_1[b>b] matmul_1[bb>b] matmul_2[bb>b] out[b>b]",
+                  {"a (b)", "act_1 (f)", "act_1_0_amp_cast_float32 (b)", "b (b)", "c (b)"}, {});
 }
 
 // ---- presets and categories ----

@@ -153,14 +153,9 @@ def get_squeezenet(version, **kwargs):
     return get_model(f"squeezenet{version}", **kwargs)
 
 
+globals().update({name: functools.partial(get_model, network) for name, network in _PYTHON_NAMES.items()})
+
+
 def __getattr__(name):
-    if name not in _PYTHON_NAMES:
-        hint = _did_you_mean(name, [*_PYTHON_NAMES, *__all__])
-        raise AttributeError(f"module '{__name__}' has no attribute {name!r}{hint}")
-    function = functools.partial(get_model, _PYTHON_NAMES[name])
-    globals()[name] = function
-    return function
-
-
-def __dir__():
-    return sorted({*globals(), *_PYTHON_NAMES})
+    hint = _did_you_mean(name, [*_PYTHON_NAMES, *__all__])
+    raise AttributeError(f"module '{__name__}' has no attribute {name!r}{hint}")
