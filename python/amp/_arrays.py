@@ -7,6 +7,13 @@ from ._core import NDArray
 from .base import ArgumentError
 
 
+def given(value):
+    """`value`, which is not None: NDArray(None) is what pickles of MXNet begin with, and no array of a program."""
+    if value is None:
+        raise ArgumentError("expected an array, got None")
+    return value
+
+
 def readable(value, what="array"):
     """`value` as an NDArray or a NumPy array, without a copy where that is possible.
 

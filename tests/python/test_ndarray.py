@@ -90,7 +90,6 @@ def test_read_only_memory_stays_read_only():
         (np.array([object()]), "object"),
         (np.ones(2, "M8[s]"), "datetime64"),
         (np.zeros(2, [("a", "f4"), ("b", "f4")]), "dtype"),
-        (None, "None"),
         ([[1, 2], [3]], "cannot be read"),
     ],
 )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _core, _leniency
+from .._arrays import given
 from .._core import NDArray
 from .._invoke import invoke
 from ..base import ArgumentError, dtype_name
@@ -23,7 +24,7 @@ def array(source_array, ctx=None, dtype=None, *, device=None):
     """
     if dtype is None and not _keeps_dtype(source_array):
         dtype = "float32"
-    copied = NDArray(_leniency.native(source_array))
+    copied = NDArray(_leniency.native(given(source_array)))
     result = copied.astype(copied.dtype if dtype is None else dtype)
     return result if type(result) is NDArray else NDArray(result)
 
@@ -44,7 +45,7 @@ def from_numpy(ndarray, zero_copy=True):
     >>> source
     array([5., 5.], dtype=float32)
     """
-    return NDArray(ndarray) if zero_copy else NDArray(ndarray).copy()
+    return NDArray(given(ndarray)) if zero_copy else NDArray(given(ndarray)).copy()
 
 
 def from_dlpack(producer):

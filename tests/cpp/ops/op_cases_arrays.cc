@@ -89,6 +89,14 @@ OpCase DrawMixed(Random& random) {
   return c;
 }
 
+// Truths have no difference, as in NumPy.
+OpCase DrawDifference(Random& random) {
+  OpCase c = DrawMixed(random);
+  const bool are_truths = c.inputs[0].type.dtype == DType::kBool && c.inputs[1].type.dtype == DType::kBool;
+  if (are_truths) c.inputs[1].type.dtype = DType::kInt32;
+  return c;
+}
+
 OpCase DrawCompare(Random& random) {
   OpCase c = DrawBroadcast(random);
   c.inputs[1].values = Values::kPlain;
@@ -616,7 +624,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"_npi_add", DrawMixed},
       {"_npi_multiply", DrawMixed},
       {"_npi_squeeze", DrawSqueeze},
-      {"_npi_subtract", DrawMixed},
+      {"_npi_subtract", DrawDifference},
       {"_npi_transpose", DrawTranspose},
       {"_npi_true_divide", DrawMixed},
       {"_npx_reshape", DrawNpxReshape},

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import _core
-from ..._arrays import native
+from ..._arrays import given, native
 from ..._core import NDArray
 from ..._invoke import invoke
 from ...base import ArgumentError, UnsupportedError, dtype_name
@@ -31,7 +31,7 @@ def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A00
         dtype = default_float()
     if isinstance(object, (list, tuple)):
         object = np.asarray(_on_host(object))  # noqa: A001
-    source = NDArray(native(object))
+    source = NDArray(native(given(object)))
     return ndarray(source.astype(source.dtype if dtype is None else dtype))
 
 
