@@ -111,7 +111,7 @@ bench-zoo: package $(BENCH_VENV)/.installed
 	@$(BENCH_VENV)/bin/python -m benchmarks.zoo $(BENCH_ARGS)
 
 # Libraries for MXNet on this package: they are imported, their tests run where CLIENT_SOURCES names a folder of source
-# trees, and small programs. The table of docs/clients.md is written anew. Wants Python 3.11 in $(VENV).
+# trees, and small programs. The rows of docs/clients.md are written anew. Wants Python 3.11 in $(VENV).
 CLIENT_VENV ?= .venv-clients
 CLIENT_SOURCES ?=
 CLIENT_ARGS ?=

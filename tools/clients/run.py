@@ -3,7 +3,7 @@
 usage: run.py VENV BUILD [--sources FOLDER] [--only NAME ...] [--page PAGE]
 
 The environment has the package as a wheel lays it out, and the wheel of the name mxnet: what runs says `import mxnet`.
-Tests come from source trees in FOLDER; what is not there is counted as not run. The table of PAGE is written anew.
+Tests come from source trees in FOLDER; what is not there is counted as not run. What ran is a row of the table in PAGE.
 """
 
 import argparse
@@ -40,8 +40,8 @@ def main(argv):
     for name in options.only or CLIENTS:
         rows.append(Run(name, CLIENTS[name], python, sources).row())
         print(" | ".join(rows[-1]), flush=True)
-    if options.page and not options.only:
-        write_table(options.page, rows)
+        if options.page:
+            write_table(options.page, rows[-1:])
     return any(row[-1] == "no" for row in rows)
 
 
@@ -149,12 +149,21 @@ def counted(report):
 
 
 def write_table(page, rows):
+    """Writes rows to the table of the page; those of other clients stay."""
     head = ["client", "version", "imported", "its tests that pass", "cases of its program", "as it should be"]
-    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
     text = page.read_text()
+    known = {row[0]: row for row in (*rows_of(text), *rows)}
+    ordered = [known[name] for name in (*CLIENTS, *(name for name in known if name not in CLIENTS)) if name in known]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *ordered)]
     page.write_text(
         re.sub(f"{re.escape(BEGIN)}.*{END}", lambda _: BEGIN + "\n".join(lines) + "\n" + END, text, flags=re.S)
     )
+
+
+def rows_of(text):
+    """The rows of the table in a page."""
+    table = text.partition(BEGIN)[2].partition(END)[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
 
 
 if __name__ == "__main__":
