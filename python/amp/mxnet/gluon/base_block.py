@@ -102,9 +102,10 @@ class Block(ParametersOfBlock):
         """Runs `forward` on arrays; parameters that wait for shapes learn them here."""
         for hook in list(self._pre_hooks.values()):
             hook(self, args)
-        leaves = leaves_of(args)
-        if any(isinstance(leaf, Symbol) for leaf in leaves):
-            if any(isinstance(leaf, NDArray) for leaf in leaves):
+        if len(args) == 1 and isinstance(args[0], NDArray):
+            outputs = self._run(args)
+        elif any(isinstance(leaf, Symbol) for leaf in leaves_of(args)):
+            if any(isinstance(leaf, NDArray) for leaf in leaves_of(args)):
                 raise ArgumentError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
             outputs = self._compose(args)
         else:

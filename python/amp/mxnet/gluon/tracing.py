@@ -32,14 +32,17 @@ class TracedBlock:
         self.fixed_sizes = fixed_sizes
         self._modes = modes or {}  # those that Python asked for
         self.call_state = None  # of the block that was recorded
-        self._form_of = _open_form if is_composed else _form
+        self._is_open, self._form_of = is_composed, _open_form if is_composed else _form
         self._form, self._results = self._form_of(args), results
+        self._takes_one = len(args) == 1 and _is_array(args[0])
         self._has_sizes = {self._shapes_of(args): True}  # {shapes of the inputs: whether they have the fixed sizes}
 
     def fits(self, args):
         """Whether a call with these arguments is one of this graph: equal in what Python saw."""
         if self._modes and any(getattr(_recording.modes, name) != value for name, value in self._modes.items()):
             return False
+        if self._takes_one and self._is_open and len(args) == 1 and type(args[0]) is self._form[0]:
+            return True  # as below, for the usual call
         return self._form_of(args) == self._form and (not self.fixed_sizes or self._has_fixed_sizes(args))
 
     def _shapes_of(self, args):
@@ -62,7 +65,9 @@ class TracedBlock:
         return [leaf for leaf in leaves_of(args) if _is_array(leaf)]
 
     def __call__(self, *args):
-        outputs = self.block(*self.arrays_of(args))
+        outputs = self.block(*(args if self._takes_one else self.arrays_of(args)))
+        if self._results is NDArray:
+            return outputs
         outputs = iter(outputs if isinstance(outputs, list) else [outputs])
         return _with_outputs(self._results, outputs)
 
