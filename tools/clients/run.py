@@ -113,6 +113,7 @@ class Run:
         report = self.python.parents[1] / f"{self.name}.xml"
         report.unlink(missing_ok=True)
         options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--timeout=300", f"--junitxml={report}"]
+        options.append("--continue-on-collection-errors")  # of files whose own requirements are missing
         self.python_call("-m", "pytest", *options, *arguments, cwd=self.sources / folder)
         passed, failed = counted(report)
         self.is_good &= passed >= self.client.needed
