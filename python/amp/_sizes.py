@@ -46,7 +46,7 @@ def sizes_hold(reads, shapes):
 
 
 class Size:
-    """An integer that notices when somebody uses it. It is no subclass of int: C code would read one unseen."""
+    """An integer that records its use. It is not a subclass of int, because C code reads those without a call."""
 
     __slots__ = ("_read", "_value")
     __class__ = property(lambda self: int)  # isinstance(size, int)

@@ -65,7 +65,7 @@ def short_hash(name):
 def get_model_file(name, root=None):
     """The path of `<root>/<name>-<short_hash>.params`; `root` is the folder `models` of `mx.base.data_dir()`.
 
-    Raises UnsupportedError where it is not there or has another sum, ValueError for a network without a file.
+    Raises UnsupportedError where the file is missing or has another checksum, ValueError for a network without a file.
 
     >>> mx.gluon.model_zoo.model_store.get_model_file("nothing")
     Traceback (most recent call last):
