@@ -7,7 +7,12 @@ import contextlib
 import os
 import threading
 
-_thread = threading.local()
+
+class _Thread(threading.local):
+    values = None  # {function: value} of this thread alone
+
+
+_thread = _Thread()
 
 
 def per_process(make):
@@ -18,7 +23,7 @@ def per_process(make):
     of_processes = {}
 
     def get():
-        own = getattr(_thread, "values", None)
+        own = _thread.values
         values, key = (of_processes, os.getpid()) if own is None else (own, make)
         if key not in values:
             values.setdefault(key, make())
@@ -31,7 +36,7 @@ def per_process(make):
 @contextlib.contextmanager
 def values_of_this_thread():
     """Inside of the block the calling thread makes values of its own."""
-    before = getattr(_thread, "values", None)
+    before = _thread.values
     _thread.values = {}
     try:
         yield

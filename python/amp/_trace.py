@@ -20,17 +20,22 @@ from .attribute import AttrScope
 from .base import UnsupportedError
 from .sym import Symbol, Variable
 
-_active = threading.local()
+
+class _Active(threading.local):
+    trace, is_rehearsal = None, False
+
+
+_active = _Active()
 
 
 def current():
     """The trace that records this thread's operators, or None."""
-    return getattr(_active, "trace", None)
+    return _active.trace
 
 
 def is_inside_of_graph():
     """Whether the blocks that run now are parts of one that is, or will be, recorded: they are no graphs themselves."""
-    return current() is not None or getattr(_active, "is_rehearsal", False)
+    return current() is not None or _active.is_rehearsal
 
 
 class NoGraphError(UnsupportedError):
@@ -40,7 +45,7 @@ class NoGraphError(UnsupportedError):
 @contextlib.contextmanager
 def rehearsal():
     """A block runs as it will when it is recorded, but nothing is recorded: parameters learn their shapes."""
-    outer = current(), getattr(_active, "is_rehearsal", False)
+    outer = _active.trace, _active.is_rehearsal
     _active.trace, _active.is_rehearsal = None, True
     try:
         yield

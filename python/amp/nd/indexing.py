@@ -25,7 +25,8 @@ def get_item(array, key):
     """The elements that `key` selects, by NumPy's rules; a single one of a legacy array has the shape (1,)."""
     if _trace.current() is not None:
         return _traced(array, key)  # arrays in the key are part of the graph
-    key = _plain(key)
+    if type(key) is not int:
+        key = _plain(key)
     if _recording.is_recorded(array):
         return _recorded(array, key)
     try:

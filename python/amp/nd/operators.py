@@ -39,9 +39,13 @@ def run(operator, args, kwargs, result_class=None):
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
     kwargs.pop("ctx", None)
-    positional, by_name, attributes, _, _ = operator.split([_array(value) for value in args], _arrays(kwargs))
+    args = [value if isinstance(value, NDArray) else _array(value) for value in args]
+    positional, by_name, attributes, _, _ = operator.split(args, _arrays(kwargs))
     outputs = invoke(operator.registered_name, positional, by_name, attributes, out, result_class)
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+_CONTAINERS = np.ndarray, list, tuple  # what `_array` may change
 
 
 def _array(value):
@@ -53,7 +57,7 @@ def _array(value):
 
 
 def _arrays(kwargs):
-    return {name: _array(value) for name, value in kwargs.items()}
+    return {name: _array(value) if isinstance(value, _CONTAINERS) else value for name, value in kwargs.items()}
 
 
 def _signature(info):

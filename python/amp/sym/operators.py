@@ -108,6 +108,8 @@ def _of_split_v2(kwargs):
     return kwargs
 
 
+_PLAIN = str, int, bool  # whose text is what `str` gives, but for attributes that are dtypes
+
 # Operators that MXNet's functions in Python call by other arguments than the operator's own.
 _OTHER_ARGUMENTS = {"_split_v2": _of_split_v2}
 
@@ -125,6 +127,7 @@ class Operator:
         self._variadic = bool(info["variadic"])
         self._inputs = set(info["inputs"])
         self._types = {field["name"]: field["type"] for field in info["fields"]}
+        self._dtypes = {name for name, text in self._types.items() if text.startswith("dtype")}
         fields = [field["name"] for field in info["fields"]]
         self._order = [*info["inputs"], *fields, "name", "attr"]
 
@@ -156,6 +159,8 @@ class Operator:
         return key in self._inputs or key in HIDDEN_KEYS or key.startswith("__")
 
     def _text(self, key, value):
+        if type(value) in _PLAIN and key not in self._dtypes:
+            return str(value)
         if isinstance(value, Symbol):
             raise ArgumentError(f"{self.name}: attribute {key} ({self._types[key]}) cannot be a Symbol")
         return attribute_text(value, self._types.get(key, ""), f"{self.name}: attribute {key}")
@@ -176,9 +181,9 @@ class Operator:
         if len(args) > len(self._order):
             raise ArgumentError(f"{self.name}: expected at most {len(self._order)} arguments, got {len(args)}")
         given = dict(zip(self._order, args))
-        for key in kwargs:
-            if key in given:
-                raise ArgumentError(f"{self.name}: {key} is given twice")
+        if not given.keys().isdisjoint(kwargs):
+            twice = next(key for key in kwargs if key in given)
+            raise ArgumentError(f"{self.name}: {twice} is given twice")
         given.update(kwargs)
         return given
 
