@@ -563,3 +563,31 @@ def test_adadelta(is_2):
         of_steps = 0.8 * of_steps + 0.2 * step**2
         expected = expected - rate * step - (0 if is_2 else 0.1 * expected)
     np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)
+
+
+def test_a_call_of_ones_own_runs_once_for_a_call():
+    class Doubling(gluon.HybridBlock):
+        def __call__(self, x):
+            return super().__call__(2 * x)
+
+        def forward(self, x):
+            return x + 1
+
+    net = Doubling()
+    net.hybridize()
+    assert [net(mx.np.ones(2)).tolist() for _ in range(2)] == [[3, 3], [3, 3]]
+
+
+@pytest.mark.parametrize("layer", [rnn.RNN, rnn.LSTM, rnn.GRU])
+def test_recorded_layers_give_states_where_they_get_them(layer):
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        net = layer(2)
+        net.initialize()
+        x = mx.np.ones((3, 2, 2))
+        output, states = net(x, net.begin_state(2))
+        net.hybridize()
+        for _ in range(2):
+            np.testing.assert_allclose(net(x).asnumpy(), output.asnumpy(), rtol=1e-5)
+            again = net(x, net.begin_state(2))
+            np.testing.assert_allclose(again[0].asnumpy(), output.asnumpy(), rtol=1e-5)
+            assert [state.shape for state in again[1]] == [state.shape for state in states]

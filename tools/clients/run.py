@@ -8,21 +8,18 @@ Tests come from source trees in FOLDER; what is not there is counted as not run.
 
 import argparse
 import os
-import re
-import shutil
 import subprocess
 import sys
-import sysconfig
 import xml.etree.ElementTree
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from environment_of_mxnet import rows_of, set_up, write_table  # noqa: E402
 from table import CLIENTS  # noqa: E402
 
 VERSION = "1.9.1"
-BEGIN, END = "<!-- made by `make clients` -->\n", "<!-- end -->\n"
+COMMAND = "make clients"
 MINUTES = 30  # for the tests of a client
 
 
@@ -34,53 +31,17 @@ def main(argv):
     parser.add_argument("--only", nargs="*", choices=CLIENTS, default=[])
     parser.add_argument("--page", type=Path)
     options = parser.parse_args(argv)
-    python = set_up(options.venv.resolve(), options.build.resolve())
+    packages = ["--no-deps", "--no-build-isolation", *(client.requirement for client in CLIENTS.values())]
+    requirements = ["-r", HERE / "requirements.txt"], packages
+    python = set_up(options.venv.resolve(), options.build.resolve(), VERSION, *requirements)
     sources = Path(options.sources).resolve() if options.sources else None
     rows = []
     for name in options.only or CLIENTS:
         rows.append(Run(name, CLIENTS[name], python, sources).row())
         print(" | ".join(rows[-1]), flush=True)
         if options.page:
-            write_table(options.page, rows[-1:])
+            write_rows(options.page, rows[-1:])
     return any(row[-1] == "no" for row in rows)
-
-
-# ---- the environment ----
-
-
-def set_up(venv, build):
-    """Makes the environment on the first time; the package in it is always the present one. Returns its Python."""
-    python = venv / "bin" / "python"
-    stamp = venv / ".clients-installed"
-    if not stamp.exists():
-        shutil.rmtree(venv, ignore_errors=True)
-        call(sys.executable, "-m", "venv", venv)
-        pip(python, "-r", HERE / "requirements.txt")
-        pip(python, "--no-deps", "--no-build-isolation", *(client.requirement for client in CLIENTS.values()))
-        stamp.touch()
-    site = Path(sysconfig.get_path("platlib", vars={"base": str(venv), "platbase": str(venv)}))
-    install_package(site, build)
-    wheels = venv / "wheels"
-    call(python, "-m", "amp.mxnet", "wheel", "--version", VERSION, "-o", wheels)
-    pip(python, "--no-deps", "--no-index", "--find-links", wheels, "--force-reinstall", f"mxnet=={VERSION}")
-    return python
-
-
-def install_package(site, build):
-    """The modules, and the libraries that `make package` has built."""
-    shutil.rmtree(site / "amp", ignore_errors=True)
-    ignored = shutil.ignore_patterns("__pycache__", "csrc")
-    shutil.copytree(ROOT / "python" / "amp", site / "amp", ignore=ignored)
-    cmake = Path(sys.executable).with_name("cmake")
-    call(cmake, "--install", build, "--component", "python", "--prefix", site, stdout=subprocess.DEVNULL)
-
-
-def call(*command, **options):
-    subprocess.run([str(part) for part in command], check=True, **options)
-
-
-def pip(python, *arguments):
-    call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
 # ---- one client ----
@@ -149,22 +110,12 @@ def counted(report):
 # ---- the page ----
 
 
-def write_table(page, rows):
+def write_rows(page, rows):
     """Writes rows to the table of the page; those of other clients stay."""
     head = ["client", "version", "imported", "its tests that pass", "cases of its program", "as it should be"]
-    text = page.read_text()
-    known = {row[0]: row for row in (*rows_of(text), *rows)}
+    known = {row[0]: row for row in (*rows_of(page.read_text(), COMMAND), *rows)}
     ordered = [known[name] for name in (*CLIENTS, *(name for name in known if name not in CLIENTS)) if name in known]
-    lines = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *ordered)]
-    page.write_text(
-        re.sub(f"{re.escape(BEGIN)}.*{END}", lambda _: BEGIN + "\n".join(lines) + "\n" + END, text, flags=re.S)
-    )
-
-
-def rows_of(text):
-    """The rows of the table in a page."""
-    table = text.partition(BEGIN)[2].partition(END)[0].splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    write_table(page, COMMAND, head, ordered)
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ def install():
     nd.py_slice, nd._STORAGE_TYPE_STR_TO_ID = slice, {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
     nd.Custom, nd.CachedOp = custom, CachedOp
     sym.Custom = sym._internal.Custom = custom_symbol
+    nd._internal.NDArrayBase, sym._internal.SymbolBase = nd.NDArray, sym.Symbol
     register_with_graphs()
     nd.NDArray.to_dlpack_for_read, nd.NDArray.to_dlpack_for_write = nd.to_dlpack_for_read, nd.to_dlpack_for_write
     for name in control_flow.__all__:

@@ -9,10 +9,9 @@ _GRAPHS_KEPT = 8
 
 
 class Graphs:
-    """Graphs of a block, the one that was used last first."""
+    """Graphs of a block, the one that was used last first. It does not hold the block, which holds it."""
 
-    def __init__(self, block):
-        self._block = block
+    def __init__(self):
         self.kept = []
         self._count = 0  # of recordings since the block has its present parts
         self._lock = threading.Lock()
@@ -21,34 +20,31 @@ class Graphs:
         """The next call records again."""
         self.kept, self._count = [], 0
 
-    def of_call(self, args):
-        """The graph for these arguments, recorded where none fits."""
+    def of_call(self, block, args):
+        """The block's graph for these arguments, recorded where none fits."""
         kept = self.kept
-        if kept and self._fits(kept[0], args):
+        if kept and _fits(kept[0], block, args):
             return kept[0]
         with self._lock:
-            return self._other_graph(args)
+            return self._other_graph(block, args)
 
-    def _fits(self, graph, args):
-        return graph.call_state == self._block._call_state and graph.fits(args)
-
-    def _other_graph(self, args):
-        found = next((graph for graph in self.kept if self._fits(graph, args)), None)
+    def _other_graph(self, block, args):
+        found = next((graph for graph in self.kept if _fits(graph, block, args)), None)
         if found is None:
-            found = self._record(args)
+            found = self._record(block, args)
         self.kept = [found, *(graph for graph in self.kept if graph is not found)][:_GRAPHS_KEPT]
         return found
 
-    def _record(self, args):
-        graph = tracing.graph_of(self._block, args)
-        graph.call_state = self._block._call_state
-        if self._block._hook is not None:
-            graph.block.register_op_hook(*self._block._hook)
+    def _record(self, block, args):
+        graph = tracing.graph_of(block, args)
+        graph.call_state = block._call_state
+        if block._hook is not None:
+            graph.block.register_op_hook(*block._hook)
         self._count += 1
         if self._count == _GRAPHS_KEPT + 1:
             why = graph.fixed_sizes_text() or "the arguments differ in more than sizes"
             warnings.warn(
-                f"{type(self._block).__name__} was recorded more than {_GRAPHS_KEPT} times, which is slow: {why}",
+                f"{type(block).__name__} was recorded more than {_GRAPHS_KEPT} times, which is slow: {why}",
                 RuntimeWarning,
                 stacklevel=6,
             )
@@ -59,8 +55,12 @@ class Graphs:
         return next((graph for graph in self.kept if not graph.fixed_sizes), self.kept[0] if self.kept else None)
 
     def __getstate__(self):
-        return {"_block": self._block, "kept": [], "_count": 0}
+        return {"kept": [], "_count": 0}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _fits(graph, block, args):
+    return graph.call_state == block._call_state and graph.fits(args)

@@ -64,7 +64,7 @@ class HybridBlock(NamesOfMXNet, Block):
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix, params)
         self._active = False
-        self._graphs = Graphs(self)
+        self._graphs = Graphs()
         self._refusal = None  # why there is no graph of what the block does
         self._hook = None
 
@@ -114,7 +114,7 @@ class HybridBlock(NamesOfMXNet, Block):
     def _run(self, args):
         if self._wants_graph():
             try:
-                graph = self._graphs.of_call(args)
+                graph = self._graphs.of_call(self, args)
             except _trace.NoGraphError as error:
                 self._run_without_graph(error)
             else:
@@ -194,7 +194,7 @@ class HybridBlock(NamesOfMXNet, Block):
 
     def graph_for(self, *args):
         """The graph of the block, a function of arrays; it is recorded with `args` where none fits these."""
-        return self._graphs.of_call(args)
+        return self._graphs.of_call(self, args)
 
     def _require_graph(self, what):
         """Raises UnsupportedError where the block has turned out to have no graph."""
@@ -275,12 +275,12 @@ class HybridBlock(NamesOfMXNet, Block):
         other.__dict__.update(self.__dict__)
         for name in ("_children", "_reg_params", "_hooks", "_pre_hooks"):
             other.__dict__[name] = dict(self.__dict__[name])
-        other.__dict__["_graphs"], other.__dict__["_refusal"] = Graphs(other), None
+        other.__dict__["_graphs"], other.__dict__["_refusal"] = Graphs(), None
         return other
 
     def __deepcopy__(self, memo):
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         for name, value in self.__dict__.items():
-            other.__dict__[name] = Graphs(other) if name == "_graphs" else copy.deepcopy(value, memo)
+            other.__dict__[name] = Graphs() if name == "_graphs" else copy.deepcopy(value, memo)
         return other

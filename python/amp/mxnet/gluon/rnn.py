@@ -68,7 +68,7 @@ class _RNNLayer(Layer):
         parts = weight_parts(self._weight_layout(), dict(zip(_KINDS, (*initializers, h2r_weight_initializer))))
         if self._generation.packs_recurrent_weights:
             shape = (sum(map(math.prod, (part.shape for part in parts))) if input_size else -1,)
-            self.parameter("rnn_param", shape, PackedWeights(self._weight_layout, parts), dtype)
+            self.parameter("rnn_param", shape, PackedWeights(self._weight_layout(), parts), dtype)
         else:
             for part in sorted(parts, key=lambda part: part[:2]):
                 self.parameter(part.name, part.shape, part.init, dtype)
@@ -82,8 +82,10 @@ class _RNNLayer(Layer):
         """Learns input_size."""
         self._input_size = x.shape[2]
         if self._generation.packs_recurrent_weights:
-            parts = weight_parts(self._weight_layout(), {})
-            self.rnn_param.shape = (sum(math.prod(part.shape) for part in parts),)
+            layout = self._weight_layout()
+            self.rnn_param.shape = (sum(math.prod(part.shape) for part in weight_parts(layout, {})),)
+            if isinstance(self.rnn_param.init, PackedWeights):
+                self.rnn_param.init.layout = layout
             return
         for direction in self._directions:
             getattr(self, f"{direction}0_i2h_weight").shape = (self._gates * self._hidden_size, x.shape[2])

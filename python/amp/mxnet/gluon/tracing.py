@@ -13,6 +13,7 @@ from ...sym.symbol import symbols_mean_arrays
 from ..np.array_class import ndarray
 from ..util import is_np_shape
 from ._nested import leaves_of, rebuilt
+from .base_block import Block
 from .parameter import DeferredInitializationError
 
 
@@ -156,7 +157,7 @@ def _finish_parameters(block, args, symbol, parameters, inputs):
             parameter.finish_initialization()
     except DeferredInitializationError:
         with _trace.rehearsal():
-            block(*args)
+            Block.__call__(block, *args)
 
 
 def count_nodes(block, args):
@@ -210,7 +211,7 @@ def _traced(block, args, is_recording):
     _refuse_unknown_arguments(block, args)
     if any(parameter.is_open for parameter in block.collect_params().values()):
         with _trace.rehearsal():
-            block(*args)
+            Block.__call__(block, *args)
     names = _input_names(arrays)
     last_names = {id(p): (name, p) for name, p in block.collect_params().items()}  # of shared ones the last name
     with Trace(is_recording) as recorded:
@@ -219,7 +220,7 @@ def _traced(block, args, is_recording):
         inputs = [_array(value) for value in arrays]
         for name, array in zip(names, inputs):
             recorded.mark_input(array, Variable(name))
-        outputs = block(*_replaced(args, iter(inputs)))
+        outputs = Block.__call__(block, *_replaced(args, iter(inputs)))  # a `__call__` of the class has run already
     symbol = _grouped([recorded.symbol_of(_checked(block, leaf, NDArray)) for leaf in leaves_of(outputs)])
     if any(isinstance(leaf, ndarray) for leaf in (*inputs, *leaves_of(outputs))):
         symbol = Symbol(symbol._handle.with_np_shape(True))

@@ -62,7 +62,7 @@ class PackedWeights(initializers.Initializer):
 
     def __init__(self, layout, parts):
         super().__init__()
-        self._layout, self._inits = layout, {part.kind: part.init for part in parts}
+        self.layout, self._inits = layout, {part.kind: part.init for part in parts}
         self._default = None
 
     def set_initializer(self, default):
@@ -72,7 +72,7 @@ class PackedWeights(initializers.Initializer):
     def _init_weight(self, name, array):
         """Fills the vector."""
         begin = 0
-        for part in weight_parts(self._layout(), self._inits):
+        for part in weight_parts(self.layout, self._inits):
             size = math.prod(part.shape)
             piece = array[begin : begin + size].reshape(part.shape)
             initializer = initializers.create(part.init or self._default or "uniform")
