@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo clients test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
+.PHONY: help demo clients mxnet-tests test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make clients      libraries for MXNet on this package (CLIENT_SOURCES=folder: their tests, too; docs/clients.md)"
+	@echo "make mxnet-tests  MXNet's own tests (MXNET_SOURCE=folder of their sources; docs/mxnet.md)"
 	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
 	@echo "make alternate-report  small numbers in products, gradients and training, and what keeping them costs"
 	@echo "make programs     random Gluon programs by all routes (PROGRAMS=500 of each generation, FIRST=0: the first seed)"
@@ -118,6 +119,16 @@ CLIENT_ARGS ?=
 clients: package
 	$(call say,"Running libraries for MXNet")
 	@$(BIN)/python tools/clients/run.py $(CLIENT_VENV) $(BUILD) --sources "$(CLIENT_SOURCES)" --page docs/clients.md $(CLIENT_ARGS)
+
+# MXNet's own tests, of 1.9.1 and of master, on this package; MXNET_SOURCE is a folder with both. Wants Python 3.11 in
+# $(VENV). MXNET_ARGS="--version master --sample 5": some of them.
+MXNET_TESTS_VENV ?= .venv-mxnet-tests
+MXNET_SOURCE ?=
+MXNET_ARGS ?=
+mxnet-tests: package
+	$(call say,"Running MXNet's own tests")
+	@test -n "$(MXNET_SOURCE)" || { echo "MXNET_SOURCE=folder is missing; docs/mxnet.md says what it holds"; exit 2; }
+	@$(BIN)/python tools/mxnet_tests/run.py $(MXNET_TESTS_VENV) $(BUILD) "$(MXNET_SOURCE)" --page docs/mxnet.md $(MXNET_ARGS)
 
 # All that ring attention has to show, with figures; some minutes. RING_ARGS='--heads 2' is shorter.
 RING_ARGS ?=
