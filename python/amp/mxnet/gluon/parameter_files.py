@@ -1,7 +1,10 @@
 """Parameter files of blocks."""
 
+import os
+
 from ... import nd
 from ...base import ArgumentError
+from . import model_files
 from . import parameter as parameters
 
 
@@ -70,11 +73,12 @@ class ParameterFiles:
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def save(self, prefix):
-        """Writes the parameters of the block to `<prefix>-model.params`; `load` reads them into one that is alike."""
+        """Writes the parameters to `<prefix>-model.params` and the names of all blocks to `<prefix>-model.json`."""
+        model_files.write(self, f"{prefix}-model.json")
         self.save_parameters(f"{prefix}-model.params")
 
     def load(self, prefix):
-        """Reads what `save` wrote.
+        """Reads what `save` wrote, into a block that is made alike; its children may have other names.
 
         >>> first, second = mx.gluon.nn.Dense(2, in_units=3), mx.gluon.nn.Dense(2)
         >>> first.initialize()
@@ -83,7 +87,11 @@ class ParameterFiles:
         >>> second.weight.shape
         (2, 3)
         """
-        self.load_parameters(f"{prefix}-model.params")
+        named, filename = self._collect(""), f"{prefix}-model.params"
+        if os.path.exists(f"{prefix}-model.json"):
+            places = model_files.names_in(f"{prefix}-model.json", self)
+            named = {places.get(place, place): parameter for place, parameter in named.items()}
+        parameters.load_arrays(named, filename)
 
     def load_dict(
         self,
