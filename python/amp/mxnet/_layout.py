@@ -38,9 +38,8 @@ _MODULES = {
     "nd.random": "nd.gen_random",
     "nd.sparse": "nd.gen_sparse",
     "np": """
-        nd.numpy np._op np.arrayprint np.fallback np.function_base np.io np.multiarray np.set_functions
+        nd.numpy np._op np.arrayprint np.function_base np.io np.multiarray np.set_functions
         np.stride_tricks np.type_functions np.utils""",
-    "np.linalg": "np.fallback_linalg",
     "npx": "nd.numpy_extension npx._op npx.control_flow npx.utils",
     "npx.image": "npx.image",
     "optimizer": """

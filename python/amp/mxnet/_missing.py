@@ -51,7 +51,6 @@ _REASONS = {
     "misc": "use mx.lr_scheduler",
     "notebook": _NOTEBOOK,
     "notebook.callback": _NOTEBOOK,
-    "numpy_dispatch_protocol": _DISPATCH,
     "numpy_op_fallback": _DISPATCH,
     "numpy_op_signature": _DISPATCH,
     "onnx": "ONNX files are not supported",
@@ -99,7 +98,7 @@ contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer c
 gluon.contrib.data.text gluon.contrib.data.vision gluon.contrib.data.vision.dataloader
 gluon.contrib.data.vision.transforms gluon.contrib.data.vision.transforms.bbox gluon.probability kvstore.byteps
 kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc ndarray_doc notebook notebook.callback
-numpy_dispatch_protocol numpy_op_fallback numpy_op_signature onnx profiler rtc
+numpy_op_fallback numpy_op_signature onnx profiler rtc
 symbol_doc th torch
 """.split()
 

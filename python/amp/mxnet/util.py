@@ -24,6 +24,7 @@ __all__ = [
     "np_default_dtype",
     "np_shape",
     "reset_np",
+    "set_flush_denorms",
     "set_module",
     "set_np",
     "set_np_default_dtype",
@@ -272,6 +273,15 @@ def setenv(name, value):
         os.environ.pop(name, None)
     else:
         os.environ[name] = str(value)
+
+
+def set_flush_denorms(value):
+    """Whether numbers too small for all bits of float32 became zero before: False. They never do; `value` is not used.
+
+    >>> mx.util.set_flush_denorms(True)
+    False
+    """
+    return False
 
 
 def get_gpu_count():

@@ -12,9 +12,9 @@ from ... import _core
 from ..._namespace import Namespace as _Namespace
 from ...nd.operators import find_function as _find_operator
 from ...sym.operators import function_names as _function_names
+from . import fallback, fallback_linalg, linalg, protocols, random  # noqa: F401 - MXNet's modules
 from . import functions as _functions
 from . import host as _host
-from . import linalg, random
 from .array_class import ndarray
 from .create import (
     arange,
@@ -144,6 +144,8 @@ for _symbol, _name in {
 ndarray.__invert__ = lambda self: _find("invert")(self)
 ndarray.__pos__ = lambda self: self.copy()
 ndarray.__round__ = lambda self, n=0: _find("round")(self, n)
+
+protocols.install()
 
 _internal = _Namespace(
     f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_operator, _function_names, "Operators by name."

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import _core
 from ..._core import NDArray
 from ...base import ArgumentError, UnsupportedError
 from ...nd import methods
@@ -190,6 +191,10 @@ def result_type(*arrays_and_dtypes):
     dtype('float16')
     """
     given = [value.dtype if isinstance(value, NDArray) else value for value in arrays_and_dtypes]
-    dtypes = [np.dtype(value) if isinstance(value, (str, type)) else getattr(value, "dtype", value) for value in given]
+    dtypes = [_dtype(value) if isinstance(value, (str, type)) else getattr(value, "dtype", value) for value in given]
     floats = {dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "fV"}
     return promoted(floats) if floats else np.result_type(*dtypes)
+
+
+def _dtype(name):
+    return _core.numpy_dtype(name) if name == "bfloat16" else np.dtype(name)

@@ -27,20 +27,29 @@ def wrapped(function, name):
     if not callable(function) or isinstance(function, type) or name.rpartition(".")[2].startswith("_"):
         return None
 
-    def on_host(*args, **kwargs):
-        given = flattened([args, list(kwargs.values())])
-        if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
-            _trace.refuse(name)
-        if "interpolation" in kwargs and on_host.__name__ in _WITH_METHODS:
-            kwargs["method"] = kwargs.pop("interpolation")
-        result = _ours(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
-        if any(isinstance(value, NDArray) and value.dtype.kind not in "iub" for value in flattened([result])):
-            _recording.refuse(name, *given)  # integers and truths have no gradient
-        return result
+    def function_on_host(*args, **kwargs):
+        return on_host(name, function, args, kwargs, _ours)
 
-    on_host.__name__ = on_host.__qualname__ = name.rpartition(".")[2]
-    on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
-    return on_host
+    function_on_host.__name__ = function_on_host.__qualname__ = name.rpartition(".")[2]
+    function_on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
+    return function_on_host
+
+
+def on_host(name, function, args, kwargs, converted=None):
+    """What a function of NumPy gives for arrays of ours: arrays as `ndarray`s, and numbers if `converted` does that.
+
+    Raises UnsupportedError in graphs, and where gradients of arguments are recorded.
+    """
+    given = flattened([args, list(kwargs.values())])
+    if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
+        _trace.refuse(name)
+    if "interpolation" in kwargs and name.rpartition(".")[2] in _WITH_METHODS:
+        kwargs["method"] = kwargs.pop("interpolation")
+    result = (converted or _arrays)(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
+    results = [value for value in flattened([result]) if isinstance(value, (NDArray, np.generic))]
+    if any(value.dtype.kind not in "iub" for value in results):
+        _recording.refuse(name, *given)  # integers and truths have no gradient
+    return result
 
 
 def otherwise(function, module=np):
@@ -50,12 +59,12 @@ def otherwise(function, module=np):
     """
     name = function.__name__
     numpys = getattr(module, name, None) or getattr(module, _OLD_NAMES.get(name, name), None)
-    on_host = wrapped(numpys, f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
+    numpys_on_host = wrapped(numpys, f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
 
     @functools.wraps(function)
     def either(*args, **kwargs):
         result = function(*args, **kwargs)
-        return on_host(*args, **kwargs) if result is NotImplemented else result
+        return numpys_on_host(*args, **kwargs) if result is NotImplemented else result
 
     return either
 
@@ -79,9 +88,14 @@ def _theirs(value):
     return value
 
 
-def _ours(value):
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fiubV":
+def _ours(value, classes=(np.ndarray, np.generic)):
+    if isinstance(value, classes) and value.dtype.kind in "fiubV":
         return ndarray(np.asarray(value))
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_ours, value)) if type(value) in (list, tuple) else tuple(map(_ours, value))
+        items = (_ours(item, classes) for item in value)
+        return list(items) if type(value) is list else tuple(items)
     return value
+
+
+def _arrays(value):
+    return _ours(value, np.ndarray)

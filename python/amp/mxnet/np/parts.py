@@ -308,7 +308,7 @@ def polyval(p, x):
 
 
 def broadcast_arrays(*args, subok=False):
-    """The arrays repeated to one shape, as a tuple.
+    """The arrays repeated to one shape, as a list.
 
     Raises ValueError for shapes that do not fit.
 
@@ -317,11 +317,11 @@ def broadcast_arrays(*args, subok=False):
     """
     arrays = [asarray(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(broadcast_to(a, shape) for a in arrays)
+    return [broadcast_to(a, shape) for a in arrays]
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    """Coordinates of a grid, one array for each vector, as a tuple; `sparse` leaves their other axes at size 1.
+    """Coordinates of a grid, one array for each vector, as a list; `sparse` leaves their other axes at size 1.
 
     `indexing` 'xy' puts the first vector along the second axis, 'ij' along the first. Raises ArgumentError for another.
 
@@ -334,7 +334,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing == "xy":
         places[:2] = places[:2][::-1]
     grids = [reshape(x, [-1 if i == place else 1 for i in range(len(xi))]) for x, place in zip(xi, places)]
-    return tuple(grids) if sparse else broadcast_arrays(*grids)
+    return grids if sparse else broadcast_arrays(*grids)
 
 
 @otherwise

@@ -122,7 +122,7 @@ def stack(arrays, axis=0, out=None):
 
 
 def atleast_1d(*arys):
-    """The array with one axis at least; of several a tuple.
+    """The array with one axis at least; of several a list.
 
     >>> mx.np.atleast_1d(3).shape
     (1,)
@@ -131,7 +131,7 @@ def atleast_1d(*arys):
 
 
 def atleast_2d(*arys):
-    """The array with two axes at least, those in front are new; of several a tuple.
+    """The array with two axes at least, those in front are new; of several a list.
 
     >>> mx.np.atleast_2d(mx.np.ones((3,))).shape
     (1, 3)
@@ -140,7 +140,7 @@ def atleast_2d(*arys):
 
 
 def atleast_3d(*arys):
-    """The array with three axes at least, as in NumPy; of several a tuple.
+    """The array with three axes at least, as in NumPy; of several a list.
 
     >>> mx.np.atleast_3d(mx.np.ones((2, 3))).shape
     (2, 3, 1)
@@ -155,7 +155,7 @@ def _with_three_axes(a):
 
 
 def _each(arrays, function):
-    results = tuple(function(asarray(a)) for a in arrays)
+    results = [function(asarray(a)) for a in arrays]
     return results[0] if len(results) == 1 else results
 
 
