@@ -320,15 +320,23 @@ def test_gradients_of_inference_have_the_mask_of_the_outputs():
     assert (masks[0] != masks[1]).any()
 
 
-def test_training_behind_inference_draws_anew():
-    bound = amp.sym.Dropout(amp.sym.Variable("x"), p=0.5).simple_bind(x=(1000,))
-    mx.nd.Dropout(mx.nd.ones((2,)), p=0.5, mode="always")  # draws a key that is not the bound symbol's
-    masks = []
-    for _ in range(2):
-        bound.forward()
-        bound.backward()
-        masks.append(bound.grad_arrays[0].asnumpy())
-    assert (masks[0] != masks[1]).any()
+def test_gradients_behind_inference_are_those_of_inference():
+    bound = amp.sym.Dropout(amp.sym.BatchNorm(amp.sym.Variable("x"), fix_gamma=False, name="bn"), p=0.5).simple_bind(
+        x=(4, 2)
+    )
+    bound.copy_params_from({"bn_gamma": amp.nd.ones(2)}, {"bn_moving_var": amp.nd.array([4, 9])})
+    bound.arg_dict["x"][:] = amp.nd.array(np.arange(8).reshape(4, 2) ** 2)
+    bound.forward(is_train=False)
+    bound.backward()
+    np.testing.assert_allclose(bound.grad_dict["x"].asnumpy(), [[1 / 2, 1 / 3]] * 4, rtol=1e-3)
+    assert bound.aux_dict["bn_moving_var"].asnumpy().tolist() == [4, 9]  # they do not move
+    bound.forward(is_train=True)
+    bound.backward()
+    assert abs(bound.grad_dict["x"].asnumpy() - [1 / 2, 1 / 3]).max() > 0.1
+    bound.forward()
+    bound.backward(is_train=True)
+    slope = 1 / np.sqrt(bound.aux_dict["bn_moving_var"].asnumpy())
+    np.testing.assert_allclose(bound.grad_dict["x"].asnumpy(), [slope] * 4, rtol=1e-3)
 
 
 def test_outputs_may_be_gradients_of_outputs():

@@ -73,6 +73,7 @@ class BoundSymbol(_ObservedRuns):
         self._changed = set()  # packed arrays that changed before the last call
         self._plan = self._monitor = self._outputs = None
         self._awaits_backward = False  # the last forward run was for training
+        self._is_inference = False  # it was not
         self._key = None  # of the random numbers that the last run of inference drew, if it did
         self._alternate = _core.alternate_settings()  # of plans, which are built when they are needed
 
@@ -160,7 +161,7 @@ class BoundSymbol(_ObservedRuns):
             if name not in self._arguments:
                 raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
             _packing.write(name, self._arguments[name], array)
-        self._awaits_backward, self._key = bool(is_train), None
+        self._awaits_backward, self._is_inference, self._key = bool(is_train), not is_train, None
         if is_train:
             runs = self._runs_with_gradients(True)
             self._outputs = runs.forward({})
@@ -173,14 +174,14 @@ class BoundSymbol(_ObservedRuns):
         return self._outputs
 
     def backward(self, out_grads=None, is_train=True):
-        """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward(is_train=True)`.
+        """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward`.
 
         The gradients are those of the sum of all outputs, each times its array in `out_grads` (None: ones), which is
-        cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move. Behind a
-        `forward` that was not for training, or without one, the outputs are computed anew, with the arrays as they are
-        now and the random numbers that the outputs had; with `is_train=False` they are those of inference. A second
-        call behind one `forward` computes them again, with the same dropout. Nothing happens where no gradient is asked
-        for. Raises UnsupportedError for an operator without a gradient.
+        cast to the output's dtype. Losses such as SoftmaxOutput ignore theirs. Auxiliary states move in training.
+        Behind `forward(is_train=False)`, or with `is_train=False`, outputs are those of inference: nothing drops. They
+        are computed anew then, and without a `forward`, with the arrays as they are now and the random numbers that the
+        outputs had. A second call behind one `forward` computes them again, with the same dropout. Nothing happens
+        where no gradient is asked for. Raises UnsupportedError for an operator without a gradient.
 
         >>> x = amp.sym.Variable("x")
         >>> bound = (x * x).simple_bind(x=(1,))
@@ -191,10 +192,11 @@ class BoundSymbol(_ObservedRuns):
         """
         if not self._gradients:
             return
+        is_train = bool(is_train) and not self._is_inference
         runs = self._runs_with_gradients(is_train)
         if not (self._awaits_backward and is_train):
             runs.forward({}, self._key)
-            self._awaits_backward = bool(is_train)
+            self._awaits_backward = is_train
         out_grads = _cast(out_grads, self.outputs)
         self._show_gradients(runs, is_train, out_grads)
         runs.backward(out_grads, retain=True)
