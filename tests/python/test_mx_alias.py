@@ -86,7 +86,6 @@ def test_modules_that_do_not_exist():
         (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not supported"),
         (lambda: mx.base._LIB, "get_all_registered_operators"),
         (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
-        (lambda: mx.test_utils.get_mnist, "downloads and data sets are not supported"),
         (lambda: mx.mxnet, "has no attribute 'mxnet'"),
     ],
 )

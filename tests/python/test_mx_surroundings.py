@@ -261,3 +261,29 @@ def test_surroundings(capfd):
         mx.test_utils.download("http://x")
     with pytest.raises(amp.UnsupportedError, match="use amp.load_checkpoint"):
         mx.test_utils.download_model("resnet", dst_dir=".")
+
+
+def test_a_star_import_passes_on_what_mxnets_does():
+    names = {}
+    exec("from amp.mxnet.test_utils import *", names)
+    assert names["Context"] is mx.Context and names["npt"] is np.testing and names["json"].loads("1") == 1
+    with pytest.raises(amp.UnsupportedError, match="get_mnist: downloads and data sets are not supported"):
+        names["get_mnist"]()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 3, 3), (2, 2, 3, 3)])
+def test_matrices_with_real_eigenvalues(shape):
+    np.random.seed(3)
+    for make in (mx.test_utils.new_matrix_with_real_eigvals_nd, mx.test_utils.new_sym_matrix_with_real_eigvals_nd):
+        values, vectors = np.linalg.eig(make(shape))
+        assert vectors.shape == shape and np.isreal(values).all() and abs(values).max() <= 10
+        assert np.linalg.cond(vectors).max() < 20
+
+
+def test_optimizers_that_draw_are_compared_with_equal_numbers():
+    def optimizers():
+        return [mx.optimizer.SGLD(learning_rate=0.1) for _ in range(2)]
+
+    mx.test_utils.compare_optimizer_noise_seeded(*optimizers(), [(3, 4)], "float32", 5)
+    with pytest.raises(AssertionError):
+        mx.test_utils.compare_optimizer(*optimizers(), [(3, 4)], "float32")

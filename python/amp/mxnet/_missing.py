@@ -7,7 +7,6 @@ from .. import _missing as names
 from .._missing import refusing
 
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
-_SPARSE = "sparse arrays are not supported"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
 _DETECTION = "detection's augmenters are not supported; change pictures and boxes in a function of your own"
 
@@ -77,17 +76,6 @@ _REASONS = {
         _DETECTION,
     ),
     "io.ImageDetRecordIter": _DETECTION,
-    "test_utils.compare_optimizer": "sparse arrays are not supported, and dense updates have one implementation",
-    "test_utils.create_sparse_array": _SPARSE,
-    "test_utils.create_sparse_array_zd": _SPARSE,
-    "test_utils.get_bz2_data": _NETWORK,
-    "test_utils.get_cifar10": _NETWORK,
-    "test_utils.get_mnist": _NETWORK,
-    "test_utils.get_mnist_iterator": _NETWORK,
-    "test_utils.get_mnist_pkl": _NETWORK,
-    "test_utils.get_mnist_ubyte": _NETWORK,
-    "test_utils.get_zip_data": _NETWORK,
-    "test_utils.rand_sparse_ndarray": _SPARSE,
 }
 
 

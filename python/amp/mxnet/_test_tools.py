@@ -104,10 +104,13 @@ def compare_optimizer(
     atol=1e-5,
     compare_states=True,
     ntensors=1,
+    *,
+    noise_seed=None,
 ):
     """Lets two optimizers update equal random weights by equal gradients, and compares. Raises AssertionError.
 
-    `shapes`: one shape, or a list of one for each of `ntensors` weights that are updated together.
+    `shapes`: one shape, or a list of one for each of `ntensors` weights that are updated together. With `noise_seed`
+    both draw the same random numbers.
 
     >>> one, other = (mx.optimizer.SGD(momentum=0.9) for _ in range(2))
     >>> mx.test_utils.compare_optimizer(one, other, (3, 4), "float32")
@@ -122,6 +125,8 @@ def compare_optimizer(
     for optimizer in (opt1, opt2):
         own, given = [array.copy() for array in weights], [array.copy() for array in gradients]
         states = [optimizer.create_state_multi_precision(i, weight) for i, weight in enumerate(own)]
+        if noise_seed is not None:
+            random.seed(noise_seed)
         if len(shapes) == 1:
             optimizer.update_multi_precision(0, own[0], given[0], states[0])
         else:
@@ -130,6 +135,15 @@ def compare_optimizer(
     if compare_states:
         compare_ndarray_tuple(tuple(found[0][1]), tuple(found[1][1]), rtol=rtol, atol=atol)
     compare_ndarray_tuple(found[0][0], found[1][0], rtol=rtol, atol=atol)
+
+
+def compare_optimizer_noise_seeded(opt1, opt2, shapes, dtype, noise_seed, *args, **kwargs):
+    """`compare_optimizer` of two that add random numbers, such as SGLD: both draw those that follow `noise_seed`.
+
+    >>> one, other = (mx.optimizer.SGLD() for _ in range(2))
+    >>> mx.test_utils.compare_optimizer_noise_seeded(one, other, [(3, 4)], "float32", 7)
+    """
+    compare_optimizer(opt1, opt2, shapes, dtype, *args, noise_seed=noise_seed, **kwargs)
 
 
 def assign_each(the_input, function):
@@ -167,6 +181,24 @@ def create_2d_tensor(rows, columns, dtype=np.int64):
            [1, 1, 1]])
     """
     return nd.array(np.broadcast_to(np.arange(rows, dtype=dtype)[:, None], (rows, columns)), dtype=dtype)
+
+
+def get_identity_mat(size):
+    """The identity matrix (size, size).
+
+    >>> mx.test_utils.get_identity_mat(2).asnumpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return nd.array(np.identity(size))
+
+
+def get_identity_mat_batch(size):
+    """Two identity matrices.
+
+    >>> mx.test_utils.get_identity_mat_batch(3).shape
+    (2, 3, 3)
+    """
+    return nd.array([np.identity(size)] * 2)
 
 
 def rand_coord_2d(x_low, x_high, y_low, y_high):

@@ -1,9 +1,12 @@
 """What tests of MXNet programs compare and make arrays with. NumPy's arrays and ours may be mixed."""
 
 import contextlib
+import importlib
 import logging
 import os
 import sys
+from collections import OrderedDict
+from contextlib import contextmanager
 
 import numpy as np
 from numpy import random as rnd
@@ -30,8 +33,15 @@ from ._array_comparison import (
 from ._consistency import check_consistency
 from ._gluon_checks import check_gluon_hybridize_consistency
 from ._gradient_checks import check_numeric_gradient, check_symbolic_backward, numeric_grad
-from ._missing import getter, refusing
+from ._missing import missing, refusing
 from ._test_arrays import arrays_of, states_of
+from ._test_matrices import (
+    new_matrix_with_real_eigvals_2d,
+    new_matrix_with_real_eigvals_nd,
+    new_orthonormal_matrix_2d,
+    new_sym_matrix_with_real_eigvals_2d,
+    new_sym_matrix_with_real_eigvals_nd,
+)
 from ._test_tools import (
     DummyIter,
     assign_each,
@@ -41,6 +51,7 @@ from ._test_tools import (
     collapse_sum_like,
     compare_ndarray_tuple,
     compare_optimizer,
+    compare_optimizer_noise_seeded,
     create_2d_tensor,
     create_vector,
     default_atols,
@@ -48,6 +59,8 @@ from ._test_tools import (
     default_rtols,
     effective_dtype,
     gen_buckets_probs_with_ppf,
+    get_identity_mat,
+    get_identity_mat_batch,
     get_tolerance,
     get_tols,
     has_tvm_ops,
@@ -64,7 +77,9 @@ from .context import Context, current_context
 from .util import use_np
 
 __all__ = [
+    "Context",
     "DummyIter",
+    "OrderedDict",
     "almost_equal",
     "array",
     "assert_allclose",
@@ -84,8 +99,11 @@ __all__ = [
     "collapse_sum_like",
     "compare_ndarray_tuple",
     "compare_optimizer",
+    "compare_optimizer_noise_seeded",
+    "contextmanager",
     "create_2d_tensor",
     "create_vector",
+    "current_context",
     "default_atols",
     "default_context",
     "default_device",
@@ -101,6 +119,8 @@ __all__ = [
     "gen_buckets_probs_with_ppf",
     "get_atol",
     "get_etol",
+    "get_identity_mat",
+    "get_identity_mat_batch",
     "get_rtol",
     "get_tolerance",
     "get_tols",
@@ -112,6 +132,11 @@ __all__ = [
     "logging",
     "mean_check",
     "mx",
+    "new_matrix_with_real_eigvals_2d",
+    "new_matrix_with_real_eigvals_nd",
+    "new_orthonormal_matrix_2d",
+    "new_sym_matrix_with_real_eigvals_2d",
+    "new_sym_matrix_with_real_eigvals_nd",
     "np",
     "np_reduce",
     "numeric_grad",
@@ -351,4 +376,23 @@ def check_symbolic_forward(
     return outputs
 
 
-__getattr__ = getter(__name__)
+# ---- what `from mxnet.test_utils import *` gives, too ----
+
+_MODULES = {name: name for name in "bz2 ctypes errno gzip json numbers platform struct time traceback zipfile".split()}
+_MODULES["npt"] = "numpy.testing"
+_NO_DATA = "downloads and data sets are not supported; pass files of your own"
+_NO_SPARSE = "sparse arrays are not supported"
+_REFUSED = {
+    **dict.fromkeys("get_bz2_data get_cifar10 get_mnist get_mnist_iterator get_mnist_pkl".split(), _NO_DATA),
+    **dict.fromkeys("get_mnist_ubyte get_zip_data".split(), _NO_DATA),
+    **dict.fromkeys("create_sparse_array create_sparse_array_zd rand_sparse_ndarray".split(), _NO_SPARSE),
+    **dict.fromkeys("get_im2rec_path shuffle_csr_column_indices".split(), "a tool of MXNet's own sources"),
+}
+globals().update({name: refusing(f"test_utils.{name}", reason) for name, reason in _REFUSED.items()})
+__all__ += [*_MODULES, *_REFUSED]
+
+
+def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    raise missing(__name__, name, __all__)
