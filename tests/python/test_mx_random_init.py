@@ -245,3 +245,23 @@ def test_prelu_starts_with_a_quarter():
     mod.bind([("data", (1, 3))])
     mod.init_params(mx.init.Zero())
     assert mod.get_params()[0]["act_gamma"].asnumpy().tolist() == [0.25] * 3
+
+
+@pytest.mark.parametrize(("shape", "size"), [(None, ()), (4, (4,)), ((4, 5), (4, 5))])
+def test_multinomial_counts_of_mxnet_2(shape, size):
+    mx.random.seed(3)
+    n, p = mx.nd.array([1000, 10]), mx.nd.array([[0.5, 0.25, 0.25], [0, 0, 1]])
+    for counts in (mx.nd.random.multinomial(n=n, p=p, shape=shape), mx.nd.random.multinomial(n, p, shape)):
+        assert counts.shape == (2, *size, 3) and counts.dtype == np.float32
+        values = counts.asnumpy().reshape(2, -1, 3)
+        assert (values.sum(-1) == [[1000], [10]]).all() and (values[1] == [0, 0, 10]).all()
+        np.testing.assert_allclose(values[0].mean(0), [500, 250, 250], atol=60)
+    assert mx.nd.random.multinomial(n=n, p=p, dtype="int32").dtype == np.int32
+    with pytest.raises(amp.ArgumentError, match="p of shape"):
+        mx.nd.random.multinomial(n=n, p=p[0])
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "randn", "poisson"])
+def test_draws_of_symbols_ignore_data_as_mxnet_does(name):
+    drawn = getattr(mx.sym.random, name)(data=mx.sym.ones((2, 2)), dtype="float32") + mx.sym.zeros((2, 2))
+    assert drawn.list_arguments() == [] and drawn.eval()[0].shape == (2, 2)

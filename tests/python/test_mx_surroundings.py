@@ -287,3 +287,9 @@ def test_optimizers_that_draw_are_compared_with_equal_numbers():
     mx.test_utils.compare_optimizer_noise_seeded(*optimizers(), [(3, 4)], "float32", 5)
     with pytest.raises(AssertionError):
         mx.test_utils.compare_optimizer(*optimizers(), [(3, 4)], "float32")
+
+
+def test_modules_pass_on_the_dtype_bfloat16():
+    from amp.mxnet.amp.amp import bfloat16
+
+    assert mx.nd.zeros(2, dtype=bfloat16).dtype == bfloat16 == amp.nd.bfloat16

@@ -152,3 +152,36 @@ def test_matrices(op, function, tmp_path):
     x = root @ root.transpose(0, 2, 1) + 4 * np.eye(4, dtype=np.float32)
     net = write(tmp_path, (op, {}, [0]))
     np.testing.assert_allclose(net(mx.np.array(x)).asnumpy(), function(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "is_npy", "kind"),
+    [
+        (None, "a.npy", True, mx.np.ndarray),
+        (None, "a", False, list),
+        ("1.9.1", "a.npy", False, list),
+        ("2.0.0", "a.params", True, mx.np.ndarray),
+    ],
+)
+def test_files_of_one_array_by_version(monkeypatch, tmp_path, version, name, is_npy, kind):
+    from amp.mxnet import _generation
+
+    monkeypatch.setattr(_generation, "_default", _generation.ONE)
+    if version:
+        _generation.set_default(version)
+    path = str(tmp_path / name)
+    mx.npx.save(path, mx.np.array([1, 2]))
+    loaded = mx.npx.load(path)
+    assert open(path, "rb").read(6) == b"\x93NUMPY" if is_npy else isinstance(mx.nd.load(path), list)
+    assert isinstance(loaded, kind) and np.array(loaded).ravel().tolist() == [1, 2]
+    mx.npx.save(path, {"x": mx.np.array([1, 2])})
+    assert mx.npx.load(path)["x"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_files_tell_what_shapes_mean(active, tmp_path):
+    with mx.util.np_shape(active):
+        net = mx.sym.FullyConnected(mx.sym.var("x"), mx.sym.var("w", shape=(3, 4)), num_hidden=3, no_bias=True)
+        net.save(str(tmp_path / "net.json"))
+        for text in (net.tojson(), (tmp_path / "net.json").read_text()):
+            assert ("is_np_shape" in json.loads(text)["attrs"]) == active

@@ -55,7 +55,7 @@ _NAMES = {
     "metric": "CompositeEvalMetric EvalMetric Loss",
     "model": "load_checkpoint load_params save_checkpoint",
     "name": "NameManager",
-    "nd": "NDArray",
+    "nd": "NDArray bfloat16",
     "nd.sparse": "CSRNDArray",
     "np": "ndarray",
     "optimizer": "get_updater",

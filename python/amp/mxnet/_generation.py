@@ -39,6 +39,11 @@ def default():
     return _default
 
 
+def chosen():
+    """The number of the generation that `mx.install` was told, as the wheel of the name mxnet does it, or 0."""
+    return 0 if _default is ONE else _default.number
+
+
 def set_default(version):
     """Makes the generation of a version of MXNet, such as '1.9.1' or '2.0.0b1', the default of the process."""
     global _default

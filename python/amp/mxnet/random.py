@@ -308,17 +308,25 @@ def _drawn_from(rows, count):
     return low
 
 
-def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
+def multinomial(data=None, shape=None, get_prob=False, out=None, dtype=None, *, n=None, p=None):
     """Indices drawn in proportion to the numbers in the last axis of `data`: probabilities, or weights.
 
-    The result has the leading axes of `data` followed by `shape`. With `get_prob` it is a list: indices, and the
-    logarithm of each one's number, which has a gradient. Raises ArgumentError for rows with a negative number, a NaN
-    or an infinity, and for rows of zeros.
+    The result has the leading axes of `data` followed by `shape`; int32 unless `dtype` says otherwise. With `get_prob`
+    it is a list: indices, and the logarithm of each one's number, which has a gradient.
+
+    With two arrays, `n` and `p`, it is MXNet 2's function of this name: how often each index occurs among n trials with
+    the probabilities in the last axis of `p`, float32, with `shape` between the leading axes and the last one. Raises
+    ArgumentError for rows with a negative number, a NaN or an infinity, and for rows of zeros.
 
     >>> mx.random.multinomial(amp.nd.array([0, 0, 1]), shape=4)
     [2 2 2 2]
     <NDArray int32[4]>
     """
+    if isinstance(shape, nd.NDArray):
+        data, shape, n, p = None, get_prob or None, data, shape
+    if n is not None or p is not None:
+        return _multinomial_counts(n, p, shape, dtype or "float32", out)
+    dtype = dtype or "int32"
     if _trace.current() is not None:
         given = {} if shape is None else {"shape": shape}
         return find_function("_sample_multinomial")(data, get_prob=get_prob, dtype=dtype_name(dtype), out=out, **given)
@@ -340,6 +348,21 @@ def multinomial(data, shape=None, get_prob=False, out=None, dtype="int32"):
         return [chosen, _give(np.log(np.take_along_axis(rows, drawn, 1)).reshape(result_shape), "float32", None)]
     picked = nd.op._take_along_axis(data.reshape(rows.shape), nd.from_numpy(drawn), axis=-1)
     return [chosen, nd.op.log(picked).reshape(result_shape)]
+
+
+def _multinomial_counts(n, p, shape, dtype, out):
+    _trace.refuse("mx.random.multinomial of counts, which would draw once and for all,")
+    trials = np.asarray(readable(n, "multinomial: n")).astype("i8")
+    rows = np.asarray(readable(p, "multinomial: p"), "f8")
+    if rows.ndim != trials.ndim + 1 or rows.shape[:-1] != trials.shape:
+        raise ArgumentError(f"multinomial: expected p of shape {trials.shape} and one more axis, got {rows.shape}")
+    size = _sizes("multinomial", shape) or ()
+    sums = rows.sum(-1, keepdims=True)
+    if not (rows >= 0).all() or not np.isfinite(sums).all() or not sums.all() or (trials < 0).any():
+        raise ArgumentError("multinomial: expected counts of trials and rows of probabilities")
+    between = (slice(None),) * trials.ndim + (None,) * len(size)
+    drawn = generator().multinomial(trials[between], (rows / sums)[between], trials.shape + size)
+    return _give(drawn, dtype, out)
 
 
 def categorical(data, shape=None, get_prob=False, out=None, dtype="int32"):

@@ -5,6 +5,7 @@ Parameters are numbers, or symbols: then each element has `shape` samples of its
 seed, of the number of the run and of the node's place in the graph.
 """
 
+from .. import _leniency
 from .._random_operators import draw
 from ..base import ArgumentError
 from .operators import find_function
@@ -152,5 +153,6 @@ def shuffle(data, **kwargs):
 
 
 def _draw(name, parameters, shape, dtype, kwargs):
-    options = {key: value for key, value in kwargs.items() if key != "ctx"}
+    left_out = ("ctx", "data") if _leniency.is_on else ("ctx",)  # MXNet ignores symbols that a draw has no use for
+    options = {key: value for key, value in kwargs.items() if key not in left_out}
     return draw(find_function, Symbol, name, parameters, shape=shape, dtype=dtype, **options)

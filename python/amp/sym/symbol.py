@@ -4,7 +4,7 @@ import contextlib
 import threading
 from numbers import Integral
 
-from .. import _core
+from .. import _core, _switches
 from .._missing import OfMXNet
 from .._paths import encoded
 from ..attribute import HIDDEN_KEYS, AttrScope
@@ -205,7 +205,8 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         self._to_save(remove_amp_cast).save(encoded(fname))
 
     def _to_save(self, remove_amp_cast):
-        return self._handle.without_amp_casts({}) if remove_amp_cast else self._handle
+        handle = self._handle.without_amp_casts({}) if remove_amp_cast else self._handle
+        return handle.with_np_shape(True) if _switches.is_on("shape") else handle
 
     def __reduce__(self):
         return load_json, (self.tojson(),)

@@ -15,6 +15,7 @@ from ...nd import to_dlpack_for_read, to_dlpack_for_write
 from ...nd.operators import run as _run
 from ...sym.operators import Operator as _Operator
 from ...sym.operators import function_names as _function_names
+from .. import _generation as _generations
 from .._missing import missing as _missing
 from ..context import cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from ..control_flow import foreach, while_loop
@@ -59,13 +60,15 @@ _PREFIXES = ("_npx_", "_contrib_", "")
 
 
 def load(fname):
-    """Reads a file of arrays as `amp.nd.load` does; the arrays are `mx.np.ndarray`s. A `.npy` file has one array.
+    """Reads a file of arrays as `amp.nd.load` does; the arrays are `mx.np.ndarray`s.
+
+    A `.npy` file has one array; after `mx.install("1.9.1")` that is a list of one, as there.
 
     >>> mx.npx.load("model-0000.params")["arg:fc_weight"].shape
     (3, 4)
     """
     loaded = _load(fname)
-    if _is_npy(fname):
+    if _is_npy(fname) and _generations.chosen() != 1:
         return ndarray(loaded[0])
     if isinstance(loaded, list):
         return [ndarray(array) for array in loaded]

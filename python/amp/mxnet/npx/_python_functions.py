@@ -10,6 +10,7 @@ from ..._paths import encoded, write_file
 from ...base import ArgumentError
 from ...nd.operators import run as run_operator
 from ...sym.operators import Operator
+from .. import _generation as generations
 from .. import control_flow
 from ..np.array_class import ndarray
 from ..np.create import asarray
@@ -33,13 +34,16 @@ def from_numpy(array, zero_copy=True):
 def save(file, arr):
     """Writes an array to a .npy file, as MXNet 2 does; under other names what `amp.nd.save` writes, as MXNet 1.x does.
 
-    `arr` is an array, or for other names also a list or {name: array}. Raises ArgumentError for what cannot be written.
+    `arr` is an array, a list or {name: array}; the latter are always written as by `amp.nd.save`. After
+    `mx.install(version)` the version decides for all names. Raises ArgumentError for what cannot be written.
 
     >>> mx.npx.save("own.npy", mx.np.ones((2,)))
     >>> mx.npx.load("own.npy")
     array([1., 1.])
     """
-    if not encoded(file).endswith(b".npy") or isinstance(arr, (list, tuple, dict)):
+    version = generations.chosen()
+    is_npy = version == 2 if version else encoded(file).endswith(b".npy")
+    if not is_npy or isinstance(arr, (list, tuple, dict)):
         return nd.save(file, arr)
     content = io.BytesIO()
     np.save(content, asarray(arr).asnumpy())
