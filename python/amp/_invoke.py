@@ -1,6 +1,6 @@
 """Operators on arrays, one at a time."""
 
-from . import _autocast, _core, _recording, _trace
+from . import _autocast, _core, _devices, _recording, _trace
 from ._core import NDArray
 from ._per_process import per_process
 from .base import ArgumentError
@@ -29,6 +29,8 @@ def invoke(op, positional, by_name, attributes, out=None, result_class=None):
         outputs = _runner().run(op, attributes, positional, by_name)
         if cls is not NDArray:
             outputs = [cls(output) for output in outputs]
+    if _devices.are_used:
+        _devices.carry(outputs, (*positional, *by_name.values()))
     trace = _trace.current()
     if trace is not None:
         trace.record(op, attributes, positional, by_name, outputs)

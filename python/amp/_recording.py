@@ -53,7 +53,7 @@ class Leaf:
     """The place of an array to which a gradient is attached: zeros of its class and type until there is one."""
 
     def __init__(self, array, request, gradient=None):
-        self._like = type(array), array.shape, array.dtype
+        self._like = type(array), array.shape, array.dtype, array._device_id
         self.request, self._gradient = request, gradient
         self._is_own = gradient is None  # no program has given the gradient's memory
         self.is_fresh = False  # the gradient was written since the last step of a trainer
@@ -68,8 +68,9 @@ class Leaf:
     def gradient(self):
         """The array that gradients are written to."""
         if self._gradient is None:
-            cls, shape, dtype = self._like
+            cls, shape, dtype, device = self._like
             self._gradient = cls(np.zeros(shape, dtype))
+            self._gradient._device_id = device
         return self._gradient
 
     def store(self, value):

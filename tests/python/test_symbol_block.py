@@ -139,10 +139,10 @@ def test_executors_are_kept_and_share_weights(monkeypatch):
     for rows in (2, 2, 1, 2, 1):
         x = np.ones((rows, 4), "f4")
         close(block(x), fc(x))
-    assert len(made) == 1 and len(block._executors) == 2
+    assert len(made) == 1 and len(block._executors()) == 2
     for rows in range(1, 30):
         assert block(np.ones((rows, 4), "f4")).shape == (rows, 3)
-    assert len(block._executors) == 8 and len(made) == 1
+    assert len(block._executors()) == 8 and len(made) == 1
 
 
 def test_dtypes_of_calls():

@@ -27,6 +27,10 @@ struct Writes {
   std::atomic<bool> was_left = false;  // an array that had this memory has its elements elsewhere now
 };
 
+// The number of the device on which arrays of this thread are made. All devices are the CPU: what differs is which of a
+// parameter's copies a block computes with.
+extern thread_local int current_device;
+
 // The class amp.NDArray. Memory that its owner declared read-only stays so.
 struct Array {
   NDArray array;
@@ -35,6 +39,7 @@ struct Array {
   // A Python object: where the array stands in what autograd records (see amp._tape). It goes with the elements as long
   // as they keep their shape and dtype. nullptr: nowhere.
   std::shared_ptr<const void> place = nullptr;
+  int device = current_device;
 };
 
 // "float32", numpy.float32, ml_dtypes.bfloat16, numpy.dtype([("bfloat16", numpy.uint16)]): everything that names an

@@ -10,6 +10,9 @@
 #include "program/cast_arrays.h"
 
 namespace amp::python {
+
+thread_local int current_device = 0;
+
 namespace {
 
 std::string ReprOf(py::handle object) { return Quotable(py::repr(object).cast<std::string>()); }
@@ -115,6 +118,7 @@ bool IsInside(const NDArray& part, const NDArray& whole) {
 Array GetItem(const py::object& self, const py::object& key) {
   const Array& array = self.cast<const Array&>();
   Array item = ArrayOf(py::object(ViewOf(self)[key]));
+  item.device = array.device;
   item.writes = IsInside(item.array, array.array) ? array.writes : std::make_shared<Writes>();
   return item;
 }
@@ -141,12 +145,19 @@ NDArray Duplicate(const NDArray& array) {
   return duplicate;
 }
 
+// An array of its own on the device of `self`.
+Array Like(const Array& self, NDArray elements) {
+  Array array{std::move(elements)};
+  array.device = self.device;
+  return array;
+}
+
 Array Cast(const Array& self, py::handle dtype, bool copy) {
   const DType target = DTypeOf(dtype);
   if (target == self.array.dtype() && !copy) return self;
   NDArray result;
   ReleaseGil([&] { result = target == self.array.dtype() ? Duplicate(self.array) : CastArray(self.array, target); });
-  return {std::move(result), true};
+  return Like(self, std::move(result));
 }
 
 Array Copy(const Array& self) { return Cast(self, NumpyDType(self.array.dtype()), true); }
@@ -171,7 +182,9 @@ Array Reshape(const Array& self, const py::args& args) {
     }
     shape[unknown] = self.array.size() / others;
   }
-  return {self.array.Reshaped(std::move(shape)), self.writable, self.writes};
+  Array view{self.array.Reshaped(std::move(shape)), self.writable, self.writes};
+  view.device = self.device;
+  return view;
 }
 
 // Moves the elements to memory of their own where NumPy or DLPack look at them: these keep what they show.
@@ -362,6 +375,9 @@ void BindNDArray(py::module_& module) {
   module.def(
       "numpy_dtype", [](py::handle dtype) { return NumpyDType(DTypeOf(dtype)); }, py::arg("dtype"));
   module.def("from_dlpack", ArrayFromDLPack, py::arg("producer"));
+  module.def(
+      "set_current_device", [](int device) { return std::exchange(current_device, device); }, py::arg("device"),
+      "Arrays that this thread makes are on the device of this number from now on; returns that before.");
 
   py::class_<Array> type(module, "NDArray", R"(A dense, row-major array in CPU memory.
 
@@ -396,6 +412,9 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
            "The same elements under another shape, given as a tuple or as arguments; one dimension "
            "may be -1. Shares memory. Raises ArgumentError where the number of elements differs.")
       .def_property("_place", &PlaceOf, &SetPlace)
+      .def_property(
+          "_device_id", [](const Array& self) { return self.device; },
+          [](Array& self, int device) { self.device = device; })
       .def("_leave_views", &LeaveViews)
       .def("_become", [](Array& self, const Array& other) { self = other; })
       .def(

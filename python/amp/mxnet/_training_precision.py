@@ -74,7 +74,7 @@ class LossScaler:
 
     def has_overflow(self, parameters):
         """Whether a gradient holds what is no finite number; the scale follows."""
-        gradients = [parameter.grad() for parameter in parameters if parameter.grad_req != "null"]
+        gradients = [grad for parameter in parameters if parameter.grad_req != "null" for grad in parameter.list_grad()]
         if not all(np.isfinite(np.asarray(gradient).astype("float32")).all() for gradient in gradients):
             self.loss_scale = max(1.0, self.loss_scale / self._factor)
             self._good_steps = 0

@@ -21,8 +21,8 @@ def _same_class(cls, name):
 
 
 def _device(self):
-    """Where the array is: `mx.cpu()`."""
-    return cpu()
+    """The device of the array, such as `mx.cpu()`."""
+    return cpu(self._device_id)
 
 
 def _blocks(name):

@@ -1,8 +1,9 @@
-"""Devices. There is one, the CPU; programs that name others run on it."""
+"""Devices. All are the CPU: those of other numbers hold copies of parameters, as data-parallel programs want them."""
 
 import numbers
 import warnings
 
+from .. import _devices
 from .._scope import Scope
 from ..base import ArgumentError, did_you_mean
 from ._missing import getter, refusing
@@ -62,6 +63,16 @@ class Context(Scope):
     def set_default(cls, device):
         """Makes `device` the one outside of all `with` blocks of this thread."""
         cls._stack()[0] = Context(device)
+        _devices.set_current(cls.current().device_id)
+
+    def __enter__(self):
+        super().__enter__()
+        _devices.set_current(self.device_id)
+        return self
+
+    def __exit__(self, *exception):
+        super().__exit__(*exception)
+        _devices.set_current(self.current().device_id)
 
     default_ctx = _OuterDevice()
 
@@ -95,7 +106,7 @@ def _note_gpu():
 
 
 def cpu(device_id=0):
-    """The CPU. All numbers are the same memory.
+    """The CPU. Numbers tell devices apart; all compute on the same cores.
 
     Raises ArgumentError for what is no number from 0.
 

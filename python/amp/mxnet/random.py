@@ -11,7 +11,7 @@ import random
 
 import numpy as np
 
-from .. import _random_key, _random_operators, _recording, _trace, nd
+from .. import _devices, _random_key, _random_operators, _recording, _trace, nd
 from .._arrays import readable
 from ..base import ArgumentError, dtype_name
 from ..nd.operators import find_function
@@ -460,4 +460,5 @@ def _give(values, dtype, out):
     return out
 
 
+_devices.take_device(globals())
 __getattr__ = getter(__name__)

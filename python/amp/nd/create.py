@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import _core, _leniency
+from .. import _core, _devices, _leniency
 from .._arrays import given
 from .._core import NDArray
 from .._invoke import invoke
@@ -15,7 +15,7 @@ def array(source_array, ctx=None, dtype=None, *, device=None):
 
     As in MXNet the result is float32 unless `dtype` says otherwise or `source_array` is an NDArray.
     Arrays of other libraries (DLPack) and bfloat16 arrays, which MXNet does not know, keep theirs. `ctx` and `device`
-    have no effect. Raises ArgumentError for what is no array of numbers.
+    are two names of its device. Raises ArgumentError for what is no array of numbers.
 
     >>> amp.nd.array([[1, 2], [3, 4]])
     [[1. 2.]
@@ -96,7 +96,7 @@ def _shape(shape):
 
 
 def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
-    """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` and `device` have no effect.
+    """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` or `device` is its device.
 
     Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
 
@@ -264,3 +264,6 @@ def get_dtype_type(dtype):
     <class 'numpy.float32'>
     """
     return _core.numpy_dtype(dtype).type
+
+
+_devices.take_device(globals())

@@ -9,7 +9,7 @@ import numbers
 
 import numpy as np
 
-from .. import _backward, _core, _leniency, _recording, _trace
+from .. import _backward, _core, _devices, _leniency, _recording, _trace
 from .._core import NDArray
 from .._invoke import invoke
 from .._missing import OfMXNet
@@ -200,7 +200,7 @@ def _copyto(self, other):
     <NDArray float32[2]>
     """
     if not isinstance(other, NDArray):
-        return self.copy()
+        return _devices.placed(self.copy(), _number_of(other, self))
     if other.shape != self.shape:
         raise ArgumentError(f"copyto: shape {self.shape} into shape {other.shape}")
     other[:] = self
@@ -241,8 +241,14 @@ def _asscalar(self):
 
 
 def _in_context(self, context=None, *, ctx=None, device=None):
-    """The array itself: there is one device, the CPU."""
-    return self
+    """The array itself, or a copy of it where it is on another device."""
+    number = _number_of(context or ctx or device, self)
+    return self if number == self._device_id else _devices.placed(self.copy(), number)
+
+
+def _number_of(device, array):
+    """The number of a device; what is none, such as text, leaves the array where it is."""
+    return getattr(device, "device_id", array._device_id)
 
 
 def _detach(self):

@@ -5,7 +5,7 @@ import inspect
 
 import numpy as np
 
-from .. import _core, _leniency
+from .. import _core, _devices, _leniency
 from .._core import NDArray
 from .._invoke import invoke
 from ..sym import operators as symbols
@@ -38,10 +38,12 @@ def run(operator, args, kwargs, result_class=None):
     """Runs an `Operator` on the arguments of a call: one array, or a list where it has several results."""
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
-    kwargs.pop("ctx", None)
+    device = kwargs.pop("ctx", None)
     args = [value if isinstance(value, NDArray) else _array(value) for value in args]
     positional, by_name, attributes, _, _ = operator.split(args, _arrays(kwargs))
     outputs = invoke(operator.registered_name, positional, by_name, attributes, out, result_class)
+    if device is not None and out is None:
+        _devices.place(outputs, device)
     return outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -3,6 +3,7 @@
 import threading
 import warnings
 
+from ... import _devices
 from . import tracing
 
 _GRAPHS_KEPT = 8
@@ -37,7 +38,7 @@ class Graphs:
 
     def _record(self, block, args):
         graph = tracing.graph_of(block, args)
-        graph.call_state = block._call_state
+        graph.call_state = _state(block)
         if block._hook is not None:
             graph.block.register_op_hook(*block._hook)
         self._count += 1
@@ -63,4 +64,9 @@ class Graphs:
 
 
 def _fits(graph, block, args):
-    return graph.call_state == block._call_state and graph.fits(args)
+    return graph.call_state == _state(block) and graph.fits(args)
+
+
+def _state(block):
+    """What results depend on beside the arguments of a call; each device has parameters of its own."""
+    return block._call_state, _devices.current()

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 
+from ... import _devices
 from ..._core import NDArray
 from ...base import ArgumentError
 from ...sym import Symbol
@@ -103,16 +104,25 @@ class Block(ParametersOfBlock):
         for hook in list(self._pre_hooks.values()):
             hook(self, args)
         if len(args) == 1 and isinstance(args[0], NDArray):
-            outputs = self._run(args)
+            outputs = self._run_on_its_device(args)
         elif any(isinstance(leaf, Symbol) for leaf in leaves_of(args)):
             if any(isinstance(leaf, NDArray) for leaf in leaves_of(args)):
                 raise ArgumentError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
             outputs = self._compose(args)
         else:
-            outputs = self._run(args)
+            outputs = self._run_on_its_device(args)
         for hook in list(self._hooks.values()):
             hook(self, args, outputs)
         return outputs
+
+    def _run_on_its_device(self, args):
+        """Runs with the parameters on the device of the first array."""
+        if not _devices.are_used:
+            return self._run(args)
+        arrays = (leaf for leaf in leaves_of(args) if isinstance(leaf, NDArray))
+        first = next(arrays, None)
+        with _devices.scope(_devices.current() if first is None else first._device_id):
+            return self._run(args)
 
     def _run(self, args):
         return self.forward(*args)

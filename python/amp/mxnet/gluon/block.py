@@ -161,7 +161,7 @@ class HybridBlock(NamesOfMXNet, Block):
         waiting = self._open_parameters()
         if not waiting:
             return
-        if any(not parameters._is_known(parameter.shape) for parameter in waiting):
+        if any(not parameters.is_known(parameter.shape) for parameter in waiting):
             try:
                 if self._naming.is_empty and not self._records_arrays():
                     tracing.count_nodes(self, args)

@@ -142,7 +142,7 @@ class ParametersOfBlock(ParameterFiles):
         <NDArray float32[1,3]>
         """
         self._name_parameters()
-        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+        self.collect_params().initialize(init, ctx, verbose, force_reinit, device=device)
 
     def _name_parameters(self):
         """In MXNet 2 a parameter has the name of its place in the outermost block."""
@@ -199,7 +199,8 @@ class ParametersOfBlock(ParameterFiles):
             parameter.cast(dtype)
 
     def reset_ctx(self, ctx=None, *, device=None):
-        """Has no effect: there is one device."""
+        """Puts all parameters on these devices; see `Parameter.reset_ctx`."""
+        self.collect_params().reset_ctx(ctx, device=device)
 
     reset_device = reset_ctx
 

@@ -86,8 +86,11 @@ class ParametersOfGraph:
     def arrays(self):
         """The parameters as `convert_model` and `Executor` take them: (arg_params, aux_params)."""
         self._take_in_declared()
+        return self._divided({name: p.to_save() for name, p in self._params.items() if not p.is_open})
+
+    def _divided(self, arrays):
+        """(arguments, auxiliary states)"""
         states = set(self._symbol.list_auxiliary_states())
-        arrays = {name: parameter.data() for name, parameter in self._params.items() if not parameter.is_open}
         args = {name: array for name, array in arrays.items() if name not in states}
         aux = {name: array for name, array in arrays.items() if name in states}
         return args, aux
@@ -107,7 +110,7 @@ class ParametersOfGraph:
         (2, 3)
         """
         for parameter in self.collect_params().values():
-            parameter.initialize(default_init=init, force_reinit=force_reinit)
+            parameter.initialize(None, ctx, init, force_reinit, device=device)
         self._take_in_declared()
 
     def infer_shape(self, *args):
@@ -156,7 +159,7 @@ class ParametersOfGraph:
     def save_parameters(self, filename):
         """Writes the parameters, auxiliary states included; names of MXNet 1.x without what all of them begin with."""
         self._take_in_declared()
-        nd.save(filename, {name: parameter.data() for name, parameter in self._collect("").items()})
+        nd.save(filename, {name: parameter.to_save() for name, parameter in self._collect("").items()})
 
     def load_parameters(
         self,
@@ -179,14 +182,18 @@ class ParametersOfGraph:
         (2, 3)
         """
         self._take_in_declared()
-        held = {name: p.data() for name, p in self._params.items() if not p.is_open}
+        held = {name: p.to_save() for name, p in self._params.items() if not p.is_open}
         read = in_dtypes(self._params, _read(filename, self._symbol, ignore_extra), filename, cast_dtype, dtype_source)
         arrays = {**held, **read}
         if not allow_missing:
             missing = self._variables_without(arrays)
             if missing:
                 raise ArgumentError(f"{filename}: parameters are missing: {', '.join(missing)}")
+        devices, before = ctx or device, {name: parameter.list_ctx() for name, parameter in self._params.items()}
         self._set_params(arrays)
+        for name, parameter in self._params.items():
+            if devices or name in before:
+                parameter.reset_ctx(devices or before[name])
 
     def _set_params(self, arrays):
         if not hasattr(arrays, "items"):

@@ -14,6 +14,17 @@ from ..context import cpu
 from ..np.array_class import ndarray
 from ..util import is_np_array
 from ._parameter_names import NamesOfMXNet
+from .parameter_arrays import (  # noqa: F401 - as programs know them
+    WrongArraysError,
+    fits,
+    in_dtypes,
+    is_known,
+    load_arrays,
+    plain_name,
+    set_arrays,
+    shape_of,
+)
+from .parameter_devices import ArraysOnDevices, numbers_of
 from .parameter_gradient import GradientOfParameter
 
 
@@ -32,7 +43,7 @@ class StorageError(ArgumentError, AssertionError):
 _STORAGES = ("default", "row_sparse", "csr")
 
 
-class Parameter(NamesOfMXNet, GradientOfParameter):
+class Parameter(NamesOfMXNet, GradientOfParameter, ArraysOnDevices):
     """An array of a block.
 
     Parameter(name, shape=None, dtype='float32', init=None, allow_deferred_init=False): 0 and -1 are sizes that the
@@ -47,6 +58,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
     (2, 3)
     """
 
+    is_constant = False
     is_listed = False  # whether a ParameterDict of a block made it, or has taken it
     _var = None  # what `var` gave, and for what
 
@@ -69,13 +81,12 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
                 raise StorageError(f"parameter '{name}': stype is one of {', '.join(_STORAGES)}, got {storage!r}")
         self.name = name
         self._differentiable = differentiable
-        self._array = None
         self.grad_req = grad_req
         self.lr_mult, self.wd_mult, self.init = lr_mult, wd_mult, init
         self.allow_deferred_init = allow_deferred_init
         self._waiting = None  # the default initializer, while the shape is open
         self.when_filled = None  # what is done with the array of first values
-        self._shape = None if shape is None else _shape_of(shape)
+        self._shape = None if shape is None else shape_of(shape)
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
 
     @classmethod
@@ -103,15 +114,15 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
 
     @shape.setter
     def shape(self, shape):
-        shape = _shape_of(shape)
-        if self._shape is not None and not _fits(shape, self._shape):
+        shape = shape_of(shape)
+        if self._shape is not None and not fits(shape, self._shape):
             raise ArgumentError(f"parameter '{self.name}': shape {shape} contradicts its shape {self._shape}")
         self._shape = shape
 
     def learn_shape(self, shape):
         """Takes sizes of `shape` where its own are not known. Raises ArgumentError for a contradiction."""
-        shape = _shape_of(shape)
-        if not _is_known(shape) and self._shape is not None and len(shape) == len(self._shape):
+        shape = shape_of(shape)
+        if not is_known(shape) and self._shape is not None and len(shape) == len(self._shape):
             shape = tuple(new if new > 0 else known for new, known in zip(shape, self._shape))
         self.shape = shape
 
@@ -131,9 +142,9 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         """Makes the array, now or (see `allow_deferred_init`) when the shape is known.
 
         The values come from `init`, else from the parameter's own initializer, else from `default_init`, else they are
-        uniform in [-0.07, 0.07], or 0 or 1 where the name says that it is no weight. `ctx` and `device` have no
-        effect. An array that is there stays unless `force_reinit` is True. Raises ArgumentError for an unknown shape
-        that nothing will tell.
+        uniform in [-0.07, 0.07], or 0 or 1 where the name says that it is no weight. `ctx` (or `device`) is a device,
+        or a list of devices, which begin with the same values; by default the current one. An array that is there stays
+        unless `force_reinit` is True. Raises ArgumentError for an unknown shape that nothing will tell.
 
         >>> bias = mx.gluon.Parameter("bias", shape=(2,))
         >>> bias.initialize("ones")
@@ -143,8 +154,9 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         """
         if self._array is not None and not force_reinit:
             return
-        self._array, self._waiting = None, (init, default_init)
-        if _is_known(self._shape):
+        self._array, self._copies, self._waiting = None, (), (init, default_init)
+        self._places = numbers_of(ctx if ctx is not None else device)
+        if is_known(self._shape):
             self.finish_initialization()
         elif not self.allow_deferred_init:
             self._waiting = None
@@ -154,7 +166,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         """Makes the array of a parameter that waited for its shape. Raises ArgumentError while that is unknown."""
         if not self.is_open:
             return
-        if not _is_known(self._shape):
+        if not is_known(self._shape):
             raise DeferredInitializationError(f"parameter '{self.name}': its shape {self._shape} is not known yet")
         array = copy.copy(NDArray(np.zeros(self._shape, np.float32)))  # in memory of its own
         with _recording.scope(is_recording=False):
@@ -177,37 +189,16 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
             else:
                 initializer._init_weight(self.name, array)
 
-    def _hold(self, array):
-        before, self._array = self._array, array
+    def _hold_all(self, arrays, places):
+        super()._hold_all(arrays, places)
         self.when_filled = None  # there were first values
-        self._shape, self._dtype = array.shape, array.dtype
-        array._place = None
-        if before is not None and (before.shape, before.dtype) == (array.shape, array.dtype):
-            array._place = before._place  # the gradient stays
-        self._attach()
-
-    def data(self, ctx=None, *, device=None):
-        """The array, an NDArray. `ctx` and `device` have no effect.
-
-        What is written to it is what the block computes with from the next call on. Raises UninitializedError before
-        `initialize`, DeferredInitializationError before the shape is known.
-
-        >>> mx.gluon.Constant([1, 2]).data().dtype
-        dtype('float32')
-        """
-        if self._array is not None:
-            return self._array
-        raise self._no_array_error()
+        self._shape, self._dtype = self._array.shape, self._array.dtype
 
     def _no_array_error(self):
         if self._waiting is not None:
             text = f"parameter '{self.name}' has no array yet: its shape {self._shape} follows from the first call"
             return DeferredInitializationError(text)
         return UninitializedError(f"parameter '{self.name}' has no array: call initialize() or load_parameters()")
-
-    def list_data(self):
-        """[the array]: there is one device."""
-        return [self.data()]
 
     def set_data(self, data):
         """Makes `data`, an array of the parameter's shape, its array; it is copied and cast to the dtype.
@@ -221,7 +212,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         <NDArray float32[2]>
         """
         array = data if isinstance(data, NDArray) else NDArray(native(readable(data, f"parameter '{self.name}'")))
-        if self._shape is not None and not _fits(array.shape, self._shape):
+        if self._shape is not None and not fits(array.shape, self._shape):
             raise ArgumentError(f"parameter '{self.name}': expected shape {self._shape}, got {tuple(array.shape)}")
         self._waiting = None
         self._hold(self._class_for(array)(array.astype(self.dtype, copy=True)))
@@ -242,7 +233,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
         """
         self._dtype = _core.numpy_dtype(dtype_name(dtype))
         if self._array is not None and self._array.dtype != self._dtype:
-            self._hold(self._array.astype(self._dtype))
+            self._hold_all([array.astype(self._dtype) for array in self._arrays()], self._present_places())
 
     def var(self):
         """A variable for the parameter in a symbol: the same one as long as the parameter does not change."""
@@ -255,29 +246,18 @@ class Parameter(NamesOfMXNet, GradientOfParameter):
             self._var = key, Variable(self.name, dtype=self.dtype, **known)
         return self._var[1]
 
-    def reset_ctx(self, ctx=None, *, device=None):
-        """Has no effect: there is one device."""
-
-    reset_device = reset_ctx
-
-    def list_ctx(self):
-        """[mx.cpu()]"""
-        return [cpu()]
-
-    list_device = list_ctx
-
     def __copy__(self):
-        return self._copied(None if self._array is None else type(self._array)(self._array))
+        return self._copied([type(array)(array) for array in self._arrays()])
 
     def __deepcopy__(self, memo):
-        return self._copied(None if self._array is None else self._array.copy())
+        return self._copied([array.copy() for array in self._arrays()])
 
-    def _copied(self, array):
+    def _copied(self, arrays):
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._array = None
-        if array is not None:
-            other._hold(array)
+        other._array, other._copies = None, ()
+        if arrays:
+            other._hold_all(arrays, self._present_places())
         return other
 
     def __repr__(self):
@@ -301,8 +281,12 @@ class Constant(Parameter):
         super().__init__(name, "null", array.shape, array.dtype)
         self._hold(type(array)(array))
 
-    def initialize(self, *args, **kwargs):
-        """Has no effect: the value is there."""
+    is_constant = True
+
+    def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False, *, device=None):
+        """Only puts the value, which is there, on the given devices."""
+        if ctx is not None or device is not None:
+            self.reset_ctx(ctx, device=device)
 
 
 class ParameterDict(dict):
@@ -330,12 +314,12 @@ class ParameterDict(dict):
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False, *, device=None):
         """Initializes all parameters; see `Parameter.initialize`."""
         for parameter in self.values():
-            parameter.initialize(None, default_init=init, force_reinit=force_reinit)
+            parameter.initialize(None, ctx, init, force_reinit, device=device)
 
     def save(self, filename, strip_prefix=""):
         """Writes the arrays under their names, without `strip_prefix` in front."""
         cut = len(strip_prefix)
-        named = {name[cut:] if name.startswith(strip_prefix) else name: p.data() for name, p in self.items()}
+        named = {name[cut:] if name.startswith(strip_prefix) else name: p.to_save() for name, p in self.items()}
         nd.save(filename, named)
 
     def load(
@@ -351,10 +335,13 @@ class ParameterDict(dict):
         device=None,
     ):
         """Reads arrays that `save` wrote; see `load_arrays`."""
-        load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix, cast_dtype, dtype_source)
+        devices = ctx if ctx is not None else device
+        load_arrays(self, filename, allow_missing, ignore_extra, restore_prefix, cast_dtype, dtype_source, devices)
 
     def reset_ctx(self, ctx=None, *, device=None):
-        """Has no effect: there is one device."""
+        """Puts all parameters on these devices; see `Parameter.reset_ctx`."""
+        for parameter in self.values():
+            parameter.reset_ctx(ctx, device=device)
 
     reset_device = reset_ctx
 
@@ -424,8 +411,9 @@ class ParameterDict(dict):
                 raise ArgumentError(f"there are two parameters {name!r}")
 
     def list_ctx(self):
-        """[mx.cpu()]"""
-        return [cpu()]
+        """The devices of all parameters."""
+        found = {device: None for parameter in self.values() for device in parameter.list_ctx()}
+        return list(found) or [cpu()]
 
     def cast(self, dtype):
         """Changes the dtype of all parameters."""
@@ -437,100 +425,8 @@ class ParameterDict(dict):
         return "\n".join([head, *(f"  {parameter!r}" for parameter in self.values()), ")"])
 
 
-class WrongArraysError(ArgumentError, AssertionError):
-    """Arrays that do not belong to the parameters."""
-
-
-def load_arrays(
-    parameters,
-    filename,
-    allow_missing=False,
-    ignore_extra=False,
-    prefix="",
-    cast_dtype=False,
-    dtype_source="current",
-):
-    """Reads a parameter file into {name: Parameter}.
-
-    An array of another dtype than its parameter's is an error. With cast_dtype=True it is cast to the parameter's, or
-    the parameter gets that of the file where `dtype_source` is 'saved' instead of 'current'.
-
-    Names in the file may begin with 'arg:' or 'aux:'. Raises ArgumentError that names all parameters which the file
-    lacks (unless allow_missing), all arrays that no parameter has (unless ignore_extra), all wrong shapes and dtypes.
-    """
-    loaded = nd.load(filename)
-    if not isinstance(loaded, dict):
-        raise ArgumentError(f"{filename}: the arrays have no names")
-    arrays = {prefix + plain_name(name): array for name, array in loaded.items() if array is not None}
-    problems = []
-    present = {id(parameter) for name, parameter in parameters.items() if name in arrays}  # shared ones have two names
-    missing = [name for name, p in parameters.items() if id(p) not in present and not isinstance(p, Constant)]
-    extra = [name for name in arrays if name not in parameters]
-    if missing and not allow_missing:
-        problems.append(f"parameters are missing: {_some(missing)}")
-    if extra and not ignore_extra:
-        problems.append(f"no parameter has the name of: {_some(extra)}")
-    for name, array in arrays.items():
-        wanted = parameters[name].shape if name in parameters else None
-        if wanted is not None and not _fits(array.shape, wanted):
-            problems.append(f"'{name}': expected shape {wanted}, got {tuple(array.shape)}")
-    if problems:
-        raise WrongArraysError(f"{filename}: " + "\n  ".join(problems))
-    set_arrays(parameters, arrays, filename, cast_dtype, dtype_source)
-
-
-def set_arrays(parameters, arrays, what, cast_dtype=False, dtype_source="current"):
-    """Gives parameters, {name: Parameter}, the arrays of their names; dtypes and errors as for `load_arrays`."""
-    known = {name: array for name, array in arrays.items() if name in parameters}
-    for name, array in in_dtypes(parameters, known, what, cast_dtype, dtype_source).items():
-        parameters[name].cast(array.dtype)
-        parameters[name].set_data(array)
-
-
-def in_dtypes(parameters, arrays, what, cast_dtype, dtype_source):
-    """The arrays, {name: array}, in the dtypes that the parameters of their names have or are to have.
-
-    Raises ArgumentError that names all arrays of other dtypes, unless `cast_dtype`.
-    """
-    if dtype_source not in ("current", "saved"):
-        raise WrongArraysError(f"dtype_source: expected 'current' or 'saved', got {dtype_source!r}")
-    wanted = {name: parameters[name].dtype for name in arrays if name in parameters}
-    others = [name for name, dtype in wanted.items() if dtype is not None and dtype != arrays[name].dtype]
-    if others and not cast_dtype:
-        texts = (f"'{n}': expected dtype {dtype_name(wanted[n])}, got {dtype_name(arrays[n].dtype)}" for n in others)
-        raise WrongArraysError(f"{what}: " + "\n  ".join([*texts, "cast_dtype=True casts arrays of other dtypes"]))
-    changed = others if dtype_source == "current" else ()
-    return {name: array.astype(wanted[name]) if name in changed else array for name, array in arrays.items()}
-
-
 def _with_default(initializer, default):
     """An initializer of several weights takes that of the block for those that have none of their own."""
     if hasattr(initializer, "set_initializer"):
         initializer.set_initializer(default)
     return initializer
-
-
-def plain_name(name):
-    """A name in a parameter file without the kind in front of it."""
-    return name[4:] if name.startswith(("arg:", "aux:")) else name
-
-
-def _some(names):
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _shape_of(shape):
-    if isinstance(shape, (int, np.integer)):
-        return (int(shape),)
-    try:
-        return tuple(int(dim) for dim in shape)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"the shape of a parameter: expected a tuple of integers, got {shape!r:.80}") from None
-
-
-def _is_known(shape):
-    return shape is not None and all(dim > 0 for dim in shape)
-
-
-def _fits(shape, pattern):
-    return len(shape) == len(pattern) and all(want <= 0 or want == dim for dim, want in zip(shape, pattern))

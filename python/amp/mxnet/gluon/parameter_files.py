@@ -23,7 +23,7 @@ class ParameterFiles:
         named, seen = {}, set()
         for name, parameter in self._collect("").items():
             if not deduplicate or id(parameter) not in seen:
-                named[name] = parameter.data()
+                named[name] = parameter.to_save()
             seen.add(id(parameter))
         nd.save(filename, named)
 
@@ -52,7 +52,8 @@ class ParameterFiles:
         <NDArray float32[1,1]>
         """
         named = self._named_as_in(filename)
-        parameters.load_arrays(named, filename, allow_missing, ignore_extra, "", cast_dtype, dtype_source)
+        devices = ctx if ctx is not None else device
+        parameters.load_arrays(named, filename, allow_missing, ignore_extra, "", cast_dtype, dtype_source, devices)
 
     def _named_as_in(self, filename):
         """The parameters by their places in the tree, or by their prefixes for a file that `save_params` wrote."""
@@ -118,4 +119,4 @@ class ParameterFiles:
         extra = [name for name in arrays if name not in named]
         if missing and not allow_missing or extra and not ignore_extra:
             raise ArgumentError(f"load_dict: missing {missing or 'nothing'}, unknown {extra or 'nothing'}")
-        parameters.set_arrays(named, arrays, "load_dict", cast_dtype, dtype_source)
+        parameters.set_arrays(named, arrays, "load_dict", cast_dtype, dtype_source, ctx or device)

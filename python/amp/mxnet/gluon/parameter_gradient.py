@@ -9,10 +9,8 @@ class NoGradientError(ArgumentError):
 
 
 class GradientOfParameter:
-    """What Parameter inherits: a gradient belongs to its array."""
+    """What Parameter inherits: a gradient belongs to an array."""
 
-    name = "parameter"
-    _array = None
     _differentiable = True
 
     @property
@@ -25,21 +23,20 @@ class GradientOfParameter:
         if request not in ("write", "add", "null"):
             raise ArgumentError(f"parameter '{self.name}': grad_req is 'write', 'add' or 'null', got {request!r}")
         self._grad_req = request if self._differentiable else "null"
-        if self._array is not None:
-            self._attach()
+        self._attach()
 
     def _attach(self):
-        """A gradient for the array, or none; one that is there stays."""
-        place = self._array._place
-        if self._grad_req == "null" or not _backward.is_float(self._array):
-            self._array._place = None
-        elif isinstance(place, _recording.Leaf):
-            place.request = self._grad_req
-        else:
-            _backward.attach(self._array, self._grad_req)
+        """A gradient for each array, or none; those that are there stay."""
+        for array in self._arrays():
+            if self._grad_req == "null" or not _backward.is_float(array):
+                array._place = None
+            elif isinstance(array._place, _recording.Leaf):
+                array._place.request = self._grad_req
+            else:
+                _backward.attach(array, self._grad_req)
 
     def grad(self, ctx=None, *, device=None):
-        """The array that backward writes the gradient to.
+        """The array that backward writes the gradient to; of several devices, as for `data`.
 
         Raises NoGradientError where there is none: with grad_req 'null'.
 
@@ -49,27 +46,30 @@ class GradientOfParameter:
         [0. 0.]
         <NDArray float32[2]>
         """
-        self.data()
-        gradient = _backward.gradient_of(self._array)
+        return self._gradient_of(self.data(ctx, device=device))
+
+    def _gradient_of(self, array):
+        gradient = _backward.gradient_of(array)
         if gradient is None:
             raise NoGradientError(f"parameter '{self.name}' has no gradient: its grad_req is '{self._grad_req}'")
         return gradient
 
     @property
     def _grad(self):
-        """As programs for MXNet read it: a list of the gradient, or None where there is none."""
-        gradient = None if self._array is None else _backward.gradient_of(self._array)
-        return None if gradient is None else [gradient]
+        """As programs for MXNet read it: a list of gradients, or None where there is none."""
+        gradients = [_backward.gradient_of(array) for array in self._arrays()]
+        return None if not gradients or gradients[0] is None else gradients
 
     @_grad.setter
     def _grad(self, gradients):
-        """It belongs to the array."""
+        """They belong to the arrays."""
 
     def list_grad(self):
-        """[the gradient]: there is one device."""
-        return [self.grad()]
+        """The gradients, one for each device."""
+        return [self._gradient_of(array) for array in self.list_data()]
 
     def zero_grad(self):
-        """Sets the gradient to zeros, where there is one."""
-        if self._array is not None and isinstance(self._array._place, _recording.Leaf):
-            self._array._place.store(0)
+        """Sets the gradients to zeros, where there are any."""
+        for array in self._arrays():
+            if isinstance(array._place, _recording.Leaf):
+                array._place.store(0)

@@ -1,21 +1,18 @@
 """A block that is made from a symbol."""
 
 import copy
-import operator
 import os
-import threading
 
-from ... import _autocast, _core, _random_key, _recording, _trace, sym
+from ... import _autocast, _devices, _random_key, _recording, _trace, sym
 from ..._arrays import flattened, readable
 from ...base import ArgumentError, GraphError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
 from .._monitored_runs import MonitoredRuns
 from .block import HybridBlock
+from .bound_executors import BoundExecutors
 from .graph_parameters import ParametersOfGraph
 from .recorded_graph import RecordedGraph
-
-_EXECUTORS_KEPT = 8  # plans of one block, for as many shapes of its inputs
 
 
 class SymbolBlock(ParametersOfGraph, HybridBlock):
@@ -40,7 +37,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         super().__init__()
         self._symbol = _grouped(outputs)
         self._input_names = _names_of(inputs)
-        self._process, self._lock = os.getpid(), threading.Lock()
+        self._process = os.getpid()
         self._monitor = None  # MonitoredRuns
         self.conversion_report = None  # of a block that convert_hybrid_block has made
         self._set_params(params or {})
@@ -81,6 +78,15 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         if any(isinstance(leaf, Symbol) for leaf in leaves):
             return self._composed(dict(zip(self._input_names, leaves)), {})
         arrays = self._by_name(leaves)
+        if not _devices.are_used:
+            return self._run_graph(arrays)
+        device = _devices.of(leaves) if leaves else _devices.current()
+        with _devices.scope(device):  # parameters are its copies
+            outputs = self._run_graph(arrays)
+            _devices.carry(flattened(outputs), leaves)
+        return outputs
+
+    def _run_graph(self, arrays):
         if _trace.current() is not None:
             return self._traced(arrays)
         if _recording.is_active():
@@ -91,9 +97,9 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         if self._process != os.getpid():
             self._begin_in_child()
         self._finish_parameters(arrays)
-        self._notice_changes()
+        executors = self._executors()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
-        executor = self._bind(arrays, states) if states else self._executor(arrays)
+        executor = self._bind(arrays, states) if states else executors.executor(arrays)
         outputs = executor(arrays)
         if self._monitor is not None:
             self._monitor.show(executor, {**self._values(), **states, **arrays}, executor._last_key, False)
@@ -133,22 +139,21 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         return outputs
 
     def _forget_executors(self):
-        self._packed = self._snapshot = None  # the arrays of the executors, and what they held
-        self._executors = {}  # oldest use first
+        self._bound = {}  # {device: BoundExecutors}
         self._recorded_graph = None
 
     def _begin_in_child(self):
         """A forked process lacks the threads of its parent's executors, and one of them may have held the lock."""
-        self._process, self._lock = os.getpid(), threading.Lock()
+        self._process = os.getpid()
         self._forget_executors()
 
-    def _notice_changes(self):
-        """Forgets executors whose packed parameters are no longer those of the block."""
-        arrays = [parameter._array for parameter in self._params.values()]
-        with self._lock:
-            if not _are_same(arrays, self._packed) or self._snapshot.changed():
-                self._packed, self._snapshot = arrays, _core.Snapshot(arrays)
-                self._executors = {}
+    def _executors(self):
+        """Those of the current device, whose parameters they have packed as they are now."""
+        device = _devices.current()
+        if device not in self._bound:
+            self._bound.setdefault(device, BoundExecutors(self._bind))
+        self._bound[device].notice_changes([parameter.data() for parameter in self._params.values()])
+        return self._bound[device]
 
     def _by_name(self, args):
         expected = f"{len(self._input_names)} inputs ({', '.join(self._input_names)})"
@@ -161,22 +166,8 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         named = zip(self._input_names, args)
         return {name: readable(value, f"input '{name}'") for name, value in named if name in known}
 
-    def _executor(self, arrays):
-        """An executor for these arrays: one that was used before, if possible one that shares its packed weights."""
-        dtypes = tuple((name, dtype_name(array.dtype)) for name, array in arrays.items())
-        key = dtypes, tuple(tuple(array.shape) for array in arrays.values())
-        with self._lock:
-            executor = self._executors.pop(key, None)
-            if executor is None:
-                relative = next((known for (types, _), known in self._executors.items() if types == dtypes), None)
-                executor = _reshaped(relative, arrays) if relative else self._bind(arrays)
-            self._executors[key] = executor  # the most recent one is the last
-            if len(self._executors) > _EXECUTORS_KEPT:
-                del self._executors[next(iter(self._executors))]
-            return executor
-
     def _bind(self, arrays, states=None):
-        args, aux = self.arrays()
+        args, aux = self._divided(self._values())
         shapes = {name: tuple(array.shape) for name, array in arrays.items()}
         dtypes = {name: array.dtype for name, array in arrays.items()}
         try:
@@ -216,10 +207,8 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         states.update({name: named.pop(name) for name in self._symbol.list_auxiliary_states() if name in named})
         skip_infer = bool(kwargs.get("skip_infer", False))
         optimized = self._symbol.optimize_for(backend, {**params, **named}, states, skip_infer=skip_infer)
-        with self._lock:
-            self._symbol = optimized
-            self._executors = {}
-            self._recorded_graph = None
+        self._symbol = optimized
+        self._forget_executors()
 
     def hybridize(self, active=True, **kwargs):
         """Has no effect: the block is a graph already."""
@@ -272,10 +261,6 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
 HybridBlock.graph_class = SymbolBlock
 
 
-def _are_same(arrays, others):
-    return others is not None and len(arrays) == len(others) and all(map(operator.is_, arrays, others))
-
-
 def _grouped(outputs):
     if isinstance(outputs, Symbol):
         return outputs
@@ -300,7 +285,3 @@ def _hint_on_doubles(dtypes):
     """NumPy makes float64 where nothing is said, and few models read it."""
     doubles = [name for name, dtype in dtypes.items() if dtype_name(dtype) == "float64"]
     return "".join(f"\n  {name} is float64; use {name}.astype('float32')" for name in doubles)
-
-
-def _reshaped(executor, arrays):
-    return executor.reshape({name: tuple(array.shape) for name, array in arrays.items()})

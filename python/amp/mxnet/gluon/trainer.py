@@ -5,7 +5,7 @@ import numbers
 from ...base import ArgumentError
 from .. import kvstore as stores
 from .. import optimizer as optimizers
-from . import reduced_gradients
+from . import device_gradients, reduced_gradients
 from .parameter import Parameter
 from .training_state import SavedTraining
 
@@ -15,9 +15,9 @@ __all__ = ["Trainer"]
 class Trainer(SavedTraining):
     """An optimizer for a list or dict of Parameters.
 
-    `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. A rank has one device: `kvstore`
-    has no effect, unless it is a KVStore and `update_on_kvstore=True`: then updates run in the store. Nor has
-    `compression_params`.
+    `optimizer` is a name, with `optimizer_params` ({option: value}), or an Optimizer. Where parameters are on several
+    devices `step` adds the gradients of all, and all get the new values. `kvstore` has no effect, unless it is a
+    KVStore and `update_on_kvstore=True`: then updates run in the store. Nor has `compression_params`.
 
     kvstore="mpi" (or "dist_sync", or "horovod") trains one model on several ranks, those of `with
     amp.distributed.group(comm):` or of MPI; see docs/distributed.md. Parameters begin as they are on rank 0. `step`
@@ -120,18 +120,21 @@ class Trainer(SavedTraining):
             chosen = self._reducer.agreed(self._params, chosen)
         if self._reducer is None or self.loss_scaler is not None:
             self._reduce_all()
-            self._update(chosen)
+            self._update(chosen, device_gradients.total)
             return
         by_index = dict(chosen)
         for indices in self._reducer.buckets(self._params):  # later ones are added while these are updated
-            self._update([(index, by_index[index]) for index in indices if index in by_index])
+            self._update([(index, by_index[index]) for index in indices if index in by_index], device_gradients.agreed)
 
     def allreduce_grads(self):
-        """Adds the gradients of all ranks, `update` uses the sums; without ranks it has no effect.
+        """Adds the gradients of all devices and ranks; `update` uses the sums.
 
         Raises ArgumentError where updates run in a store.
         """
         self._require_own_updates("allreduce_grads")
+        for parameter in self._params:
+            if parameter.grad_req != "null":
+                device_gradients.write_total(parameter)
         self._reduce_all()
 
     def _reduce_all(self):
@@ -143,7 +146,7 @@ class Trainer(SavedTraining):
         """The second half of `step`, behind `allreduce_grads`."""
         self._require_own_updates("update")
         self._rescale(batch_size)
-        self._update(self._fresh(ignore_stale_grad))
+        self._update(self._fresh(ignore_stale_grad), device_gradients.agreed)
 
     def _require_own_updates(self, what):
         if self._updates_in_store:
@@ -190,8 +193,8 @@ class Trainer(SavedTraining):
         """Divides gradients by the scale of the loss now."""
         for parameter in self._params:
             if parameter.grad_req != "null":
-                gradient = parameter.grad()
-                gradient[...] = gradient * (self._scale / self._first_scale)
+                for gradient in parameter.list_grad():
+                    gradient[...] = gradient * (self._scale / self._first_scale)
         self._scale = self._first_scale
 
     # ---- updates ----
@@ -202,7 +205,10 @@ class Trainer(SavedTraining):
         for index, parameter in enumerate(self._params):
             if parameter.grad_req == "null":
                 continue
-            is_fresh = parameter.data()._fresh_grad
+            arrays = parameter.list_data()
+            if len(arrays) > 1 and self._num_ranks > 1:
+                raise ArgumentError(f"parameter '{parameter.name}': ranks have one device each, got {len(arrays)}")
+            is_fresh = all(array._fresh_grad for array in arrays)
             if not is_fresh and not ignore_stale_grad:
                 raise UserWarning(
                     f"the gradient of parameter '{parameter.name}' was not written by backward since the last step: "
@@ -212,21 +218,24 @@ class Trainer(SavedTraining):
                 chosen.append((index, parameter))
         return chosen
 
-    def _update(self, chosen):
+    def _update(self, chosen, gradient_of):
         if self.loss_scaler is not None and self.loss_scaler.has_overflow(self._params):
             return  # this step is left out
         for index, parameter in chosen:
-            self._update_one(index, parameter)
-            parameter.data()._fresh_grad = False
+            arrays = parameter.list_data()
+            self._update_one(index, arrays[0], gradient_of(parameter))
+            parameter._set_copies()
+            for array in arrays:
+                array._fresh_grad = False
 
-    def _update_one(self, index, parameter):
-        parameter.data()._leave_views()  # what NumPy shows of a weight stays what it was, as MXNet's copies do
+    def _update_one(self, index, array, gradient):
+        array._leave_views()  # what NumPy shows of a weight stays what it was, as MXNet's copies do
         if not self._updates_in_store:
-            self._updater(index, parameter.grad(), parameter.data())
+            self._updater(index, gradient, array)
             return
         self._kvstore.set_updater(self._updater)  # its states are those of the trainer
-        self._kvstore.hold(index, parameter.data())
-        self._kvstore.push(index, parameter.grad())
+        self._kvstore.hold(index, array)
+        self._kvstore.push(index, gradient)
 
 
 def _parameters(params):

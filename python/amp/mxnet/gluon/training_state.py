@@ -112,7 +112,7 @@ def _difference(parameter, state, index, optimizer):
     """What is wrong with the state of a parameter, or None."""
     if parameter._array is None:
         return None
-    expected, got = _outline(optimizer.create_state_multi_precision(index, parameter.data())), _outline(state)
+    expected, got = _outline(optimizer.create_state_multi_precision(index, parameter._array)), _outline(state)
     return None if got == expected else f"the states of parameter '{parameter.name}': expected {expected}, got {got}"
 
 

@@ -42,15 +42,16 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
 
 
 def split_and_load(data, ctx_list=None, batch_axis=0, even_split=True, *, device=None):
-    """A batch as a list of arrays, one for each device of `ctx_list`. Errors as for `split_data`.
+    """A batch as a list of arrays, one on each device of `ctx_list`. Errors as for `split_data`.
 
     >>> len(mx.gluon.utils.split_and_load(np.ones((4, 2)), [mx.cpu()]))
     1
     """
     data = data if isinstance(data, NDArray) else nd.array(data)
     devices = ctx_list if ctx_list is not None else device
-    count = len(devices) if isinstance(devices, (list, tuple)) else 1
-    return [data] if count == 1 else split_data(data, count, batch_axis, even_split)
+    devices = devices if isinstance(devices, (list, tuple)) else [devices]
+    parts = [data] if len(devices) == 1 else split_data(data, len(devices), batch_axis, even_split)
+    return [part.as_in_context(device) for part, device in zip(parts, devices)]
 
 
 def clip_global_norm(arrays, max_norm, check_isfinite=True):

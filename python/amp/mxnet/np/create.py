@@ -1,8 +1,8 @@
-"""NumPy-like arrays from numbers and shapes. `ctx` and `device` are accepted and have no effect."""
+"""NumPy-like arrays from numbers and shapes. `ctx` or `device` is their device."""
 
 import numpy as np
 
-from ... import _core
+from ... import _core, _devices
 from ..._arrays import given, native
 from ..._core import NDArray
 from ..._invoke import invoke
@@ -271,3 +271,6 @@ def full_like(prototype, fill_value, dtype=None, order="C", ctx=None, *, device=
     attributes["dtype"] = "None" if dtype is None else dtype_name(dtype)
     outputs = invoke("_npi_full_like", [prototype], {}, attributes, out, ndarray)
     return outputs[0]
+
+
+_devices.take_device(globals())

@@ -1,6 +1,6 @@
 """Random `ndarray`s with NumPy's names: `size` is a number, a tuple or None for a single number.
 
-Results are float32 unless `dtype` says otherwise; `ctx` and `device` have no effect; `out` is an array to write to.
+Results are float32 unless `dtype` says otherwise; `ctx` or `device` is the device; `out` is an array to write to.
 `mx.random.seed` seeds these, too. In a hybridized block distributions that have an operator become part of the graph,
 which draws other numbers in each run; what has none is an UnsupportedError there.
 """
@@ -9,7 +9,7 @@ import numbers
 
 import numpy as np
 
-from ... import _recording, _trace
+from ... import _devices, _recording, _trace
 from ..._core import NDArray
 from ...base import ArgumentError
 from ...sym.attributes import attribute_text
@@ -389,3 +389,5 @@ pareto = _distribution("pareto", "a")
 power = _distribution("power", "a")
 rayleigh = _distribution("rayleigh", "scale")
 weibull = _distribution("weibull", "a")
+
+_devices.take_device(globals())

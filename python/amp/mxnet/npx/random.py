@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import _devices
 from ...sym.attributes import attribute_text
 from ..np import random as _random
 from ..np.random import *  # noqa: F403 - all of them
@@ -95,3 +96,6 @@ def multinomial(n, pvals, size=None, *, shape=None, dtype=None):
         weights = np.broadcast_to(weights, (*lines, weights.shape[-1])).reshape(*lines, *ones, -1)
     drawn = _random.multinomial(counts, weights, size)
     return drawn if dtype is None else drawn.astype(dtype)
+
+
+_devices.take_device(globals())

@@ -1,0 +1,200 @@
+"""Data-parallel programs: each device of a list has parameters of its own, and a trainer adds their gradients."""
+
+import numpy as np
+import pytest
+
+import amp
+import amp.mxnet as mx
+from amp.mxnet import autograd, gluon
+from amp.mxnet.gluon import nn
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+SEVERAL = [TWO, [mx.cpu(1), mx.cpu(2), mx.cpu(5), mx.cpu(3)]]
+X = np.random.default_rng(0).standard_normal((8, 5)).astype("f4")
+Y = np.arange(8) % 3
+
+
+def network(devices, hybridized=False):
+    mx.random.seed(3)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(7, activation="tanh"), nn.Dense(3))
+    net.initialize(mx.init.Xavier(), ctx=devices)
+    if hybridized:
+        net.hybridize()
+    return net
+
+
+def losses_of(net, devices):
+    parts = zip(gluon.utils.split_and_load(X, devices), gluon.utils.split_and_load(Y, devices))
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    with autograd.record():
+        losses = [loss(net(x), y) for x, y in parts]
+    autograd.backward(losses)
+    return losses
+
+
+def trained(devices, optimizer="sgd", hybridized=False, steps=3):
+    net = network(devices, hybridized)
+    trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": 0.1})
+    for _ in range(steps):
+        losses_of(net, devices)
+        trainer.step(len(X))
+    return net
+
+
+def arrays_of(net):
+    return [[array.asnumpy() for array in parameter.list_data()] for parameter in net.collect_params().values()]
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("devices", SEVERAL, ids=repr)
+def test_a_divided_batch_trains_as_the_whole_one(devices, optimizer, hybridized):
+    expected = arrays_of(trained([mx.cpu()], optimizer))
+    for (whole,), copies in zip(expected, arrays_of(trained(devices, optimizer, hybridized))):
+        assert len(copies) == len(devices)
+        for copy in copies:
+            np.testing.assert_allclose(copy, whole, rtol=1e-4, atol=1e-5)
+
+
+def test_each_device_has_its_own_array_and_gradient():
+    net = network(TWO)
+    losses_of(net, TWO)
+    weight = net[1].weight
+    assert weight.list_ctx() == TWO and len(weight.list_data()) == len(weight.list_grad()) == 2
+    assert weight.data(mx.cpu(1)).context == weight.grad(mx.cpu(1)).context == mx.cpu(1)
+    first, second = (gradient.asnumpy() for gradient in weight.list_grad())
+    assert np.abs(first - second).max() > 1e-3  # of other halves of the batch
+    weight.data(mx.cpu(1))[:] = 0
+    assert weight.data(mx.cpu(0)).asnumpy().any()
+    assert not net(mx.nd.array(X, ctx=mx.cpu(1))).asnumpy()[0].any()
+    assert net(mx.nd.array(X, ctx=mx.cpu(0))).asnumpy()[0].any()
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_graph_computes_with_the_parameters_of_its_inputs(hybridized):
+    net = network(TWO, hybridized)
+    net(mx.nd.array(X))
+    net[0].weight.data(mx.cpu(1))[:] = 0
+    for _ in range(2):
+        assert np.ptp(net(mx.nd.array(X, ctx=mx.cpu(1))).asnumpy(), axis=0).max() == 0
+        assert np.ptp(net(mx.nd.array(X, ctx=mx.cpu(0))).asnumpy(), axis=0).min() > 0
+
+
+def test_what_is_not_there_is_an_error():
+    weight = network(SEVERAL[1])[0].weight
+    weight.shape = (7, 5)
+    weight.finish_initialization()
+    with pytest.raises(
+        RuntimeError, match=r"not initialized on cpu\(0\), but on cpu\(1\), cpu\(2\), cpu\(5\), cpu\(3\)"
+    ):
+        weight.data()
+    with pytest.raises(RuntimeError, match=r"not initialized on cpu\(4\)"):
+        weight.grad(mx.cpu(4))
+    with mx.cpu(5):
+        assert weight.data() is weight.data(mx.cpu(5))
+    one = gluon.Parameter("one", shape=(1,))
+    one.initialize()
+    with pytest.raises(RuntimeError, match="not initialized on"):
+        one.data(mx.cpu(1))
+
+
+def test_gradients_may_be_added_before_the_update():
+    net = network(TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False)
+    losses_of(net, TWO)
+    with pytest.raises(amp.ArgumentError, match=r"another gradient on each device; call allreduce_grads\(\) before"):
+        trainer.update(len(X))
+    trainer.allreduce_grads()
+    gradients = [parameter.list_grad() for parameter in net.collect_params().values()]
+    for first, second in gradients:
+        np.testing.assert_array_equal(first.asnumpy(), second.asnumpy())
+    trainer.update(len(X))
+    for (whole,), copies in zip(arrays_of(trained([mx.cpu()], steps=1)), arrays_of(net)):
+        np.testing.assert_allclose(copies[0], whole, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(*copies)
+
+
+def test_a_missing_half_is_noticed():
+    net = network(TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    with autograd.record():
+        loss = net(mx.nd.array(X))
+    loss.backward()
+    with pytest.raises(UserWarning, match="was not written by backward"):
+        trainer.step(1)
+
+
+def test_the_statistics_of_devices_are_saved_as_their_mean(tmp_path):
+    norm = nn.BatchNorm(in_channels=2, momentum=0)
+    norm.initialize(ctx=TWO)
+    for device, value in zip(TWO, (1, 3)):
+        with autograd.record():
+            result = norm(mx.nd.full((4, 2), value, ctx=device))
+        result.backward()
+    assert [array.asnumpy().tolist() for array in norm.running_mean.list_data()] == [[1, 1], [3, 3]]
+    norm.save_parameters(str(tmp_path / "norm.params"))
+    assert mx.nd.load(str(tmp_path / "norm.params"))["running_mean"].asnumpy().tolist() == [2, 2]
+    other = nn.BatchNorm()
+    other.load_parameters(str(tmp_path / "norm.params"), ctx=SEVERAL[1])
+    assert other.running_mean.list_ctx() == SEVERAL[1]
+    assert other(mx.nd.full((1, 2), 2, ctx=mx.cpu(5))).asnumpy().tolist() == [[0, 0]]
+
+
+def test_parameters_move():
+    net = network(mx.cpu(2))
+    net(mx.nd.array(X, ctx=mx.cpu(2)))
+    net.cast("float16")
+    net.collect_params().reset_ctx(TWO)
+    assert net[0].weight.list_ctx() == TWO and {a.dtype.name for a in net[0].weight.list_data()} == {"float16"}
+    net[0].weight.set_data(mx.nd.ones((7, 5)))
+    assert [array.asnumpy().mean() for array in net[0].weight.list_data()] == [1, 1]
+    net.setattr("grad_req", "null")
+    assert net[0].weight._grad is None
+    constant = gluon.Constant("c", [1, 2])
+    constant.initialize(ctx=TWO)
+    assert constant.data(mx.cpu(1)).asnumpy().tolist() == [1, 2]
+
+
+def test_results_are_where_their_inputs_are():
+    x = mx.nd.ones((2, 3), ctx=mx.cpu(1))
+    y = mx.np.ones((2, 3), device=mx.cpu(1))
+    for result in (x + 1, x[0], x.reshape((3, 2)), x.astype("int32"), x.copy(), mx.nd.concat(x, x, dim=0), -x, y.sum()):
+        assert result.context == mx.cpu(1), result
+    assert mx.nd.array([1], ctx=mx.cpu(2)).context == mx.nd.random.uniform(shape=(1,), ctx=mx.cpu(2)).ctx == mx.cpu(2)
+    assert x.as_in_context(mx.cpu(1)) is x and x.as_in_context(mx.cpu(0)).context == mx.cpu(0)
+    assert x.copyto(mx.cpu(3)).context == mx.cpu(3)
+    with mx.Context("cpu", 4):
+        assert mx.nd.zeros((1,)).context == mx.np.arange(3).ctx == mx.cpu(4)
+        assert (x * 2).context == mx.cpu(1)
+    assert mx.nd.zeros((1,)).context == mx.cpu(0)
+
+
+def test_a_copy_on_another_device_has_gradients():
+    x = mx.nd.array([1, 2], ctx=mx.cpu(1))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * x).as_in_context(mx.cpu(0)) * 3
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [6, 12] and x.grad.context == mx.cpu(1) and y.context == mx.cpu(0)
+
+
+def test_an_imported_graph_has_copies(tmp_path):
+    net = network([mx.cpu()], hybridized=True)
+    expected = net(mx.nd.array(X)).asnumpy()
+    files = net.export(str(tmp_path / "net"))
+    block = gluon.SymbolBlock.imports(files[0], ["data"], files[1], ctx=TWO)
+    assert all(parameter.list_ctx() == TWO for parameter in block.collect_params().values())
+    results = [block(part) for part in gluon.utils.split_and_load(X, TWO)]
+    assert [result.context for result in results] == TWO
+    np.testing.assert_allclose(np.concatenate([result.asnumpy() for result in results]), expected, rtol=1e-6)
+
+
+def test_pickles_and_copies_keep_devices():
+    import copy
+
+    net = network(TWO)
+    net(mx.nd.array(X))
+    twin = copy.deepcopy(net)
+    twin[0].weight.data(mx.cpu(1))[:] = 0
+    assert twin[0].weight.list_ctx() == TWO and net[0].weight.data(mx.cpu(1)).asnumpy().any()
