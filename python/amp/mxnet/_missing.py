@@ -1,5 +1,6 @@
 """Names of MXNet that this package leaves out, and why: one table for all modules of `amp.mxnet`."""
 
+import importlib
 import sys
 import types
 
@@ -35,7 +36,6 @@ _REASONS = {
     "gluon.contrib.data.vision.dataloader": _DETECTION,
     "gluon.contrib.data.vision.transforms": _DETECTION,
     "gluon.contrib.data.vision.transforms.bbox": _DETECTION,
-    "gluon.probability": "distributions are not supported",
     "kvstore.byteps": _SERVERS,
     "kvstore.horovod": _SERVERS,
     "kvstore.kvstore_server": _SERVERS,
@@ -84,10 +84,9 @@ _REFUSED_MODULES = """
 api container contrib.onnx contrib.quant contrib.quantization contrib.svrg_optimization
 contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer contrib.tensorrt cuda executor_manager
 gluon.contrib.data.text gluon.contrib.data.vision gluon.contrib.data.vision.dataloader
-gluon.contrib.data.vision.transforms gluon.contrib.data.vision.transforms.bbox gluon.probability kvstore.byteps
-kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc ndarray_doc notebook notebook.callback
-numpy_op_fallback numpy_op_signature onnx profiler rtc
-symbol_doc th torch
+gluon.contrib.data.vision.transforms gluon.contrib.data.vision.transforms.bbox kvstore.byteps kvstore.horovod
+kvstore.kvstore_server kvstore_server libinfo library misc ndarray_doc notebook notebook.callback
+numpy_op_fallback numpy_op_signature onnx profiler rtc symbol_doc th torch
 """.split()
 
 
@@ -119,10 +118,15 @@ def missing(module, name, candidates=()):
     return names.missing(module, name, candidates, _REASONS.get(f"{module}.{name}"[len(_PACKAGE) + 1 :]))
 
 
-def getter(module):
-    """A `__getattr__` for a module all of whose names exist when it is imported."""
+def getter(module, on_demand=()):
+    """A `__getattr__` for a module all of whose names exist when it is imported, but for the modules `on_demand`.
+
+    These are imported when they are asked for: most programs do without.
+    """
 
     def __getattr__(name):
+        if name in on_demand:
+            return importlib.import_module(f"{module}.{name}")
         raise missing(module, name, vars(sys.modules[module]))
 
     return __getattr__

@@ -34,4 +34,4 @@ __all__ = [
 
 tensor_types = (Symbol, NDArray)  # MXNet's
 
-__getattr__ = getter(__name__)
+__getattr__ = getter(__name__, on_demand=("probability",))

@@ -1,5 +1,6 @@
 """Random `ndarray`s with NumPy's names: `size` is a number, a tuple or None for a single number.
 
+A tuple that begins with -2, as in MXNet, is the shape in front of that of the parameters.
 Results are float32 unless `dtype` says otherwise; `ctx` or `device` is the device; `out` is an array to write to.
 `mx.random.seed` seeds these, too. In a hybridized block distributions that have an operator become part of the graph,
 which draws other numbers in each run; what has none is an UnsupportedError there.
@@ -100,7 +101,7 @@ def _size_text(size):
     return attribute_text(None if size is None else tuple(np.ravel(size).astype(int).tolist()))
 
 
-def _draw_in_graph(op, parameters, size=None, dtype=None, **attributes):
+def draw_in_graph(op, parameters, size=None, dtype=None, **attributes):
     """A node that draws, for the graph that is recorded. Parameters that are no numbers are inputs."""
     arrays = []
     for name, value in parameters.items():
@@ -116,7 +117,7 @@ def _draw_in_graph(op, parameters, size=None, dtype=None, **attributes):
 def _uniform_in_graph(low, high, size, dtype):
     """Gradients reach `low` and `high`, as they do outside of graphs."""
     if isinstance(low, numbers.Real) and isinstance(high, numbers.Real):
-        return _draw_in_graph("_npi_uniform", {"low": low, "high": high}, size, dtype)
+        return draw_in_graph("_npi_uniform", {"low": low, "high": high}, size, dtype)
     low, span = asarray(low), asarray(high - low)
     result = low + span * _standard_uniform_in_graph(low + span, size)
     return result if dtype is None else result.astype(dtype, copy=False)
@@ -125,13 +126,13 @@ def _uniform_in_graph(low, high, size, dtype):
 def _standard_uniform_in_graph(like, size):
     if size is None:
         return run("_random_uniform_like", [like])
-    return _draw_in_graph("_npi_uniform", {"low": 0, "high": 1}, size)
+    return draw_in_graph("_npi_uniform", {"low": 0, "high": 1}, size)
 
 
 def _power_in_graph(a, size, dtype):
     """Gradients reach an array `a`, as they do outside of graphs."""
     if isinstance(a, numbers.Real):
-        return _draw_in_graph("_npi_powerd", {"a": a}, size, dtype)
+        return draw_in_graph("_npi_powerd", {"a": a}, size, dtype)
     result = _standard_uniform_in_graph(asarray(a), size) ** (1 / asarray(a))
     return result if dtype is None else result.astype(dtype, copy=False)
 
@@ -139,16 +140,24 @@ def _power_in_graph(a, size, dtype):
 def _gamma_in_graph(shape, scale, size, dtype):
     """The operator for numbers: it has no gradients. Arrays make the block run without a graph."""
     if isinstance(shape, numbers.Real) and isinstance(scale, numbers.Real):
-        return _draw_in_graph("_npi_gamma", {"shape": shape, "scale": scale}, size, dtype)
+        return draw_in_graph("_npi_gamma", {"shape": shape, "scale": scale}, size, dtype)
     return _gamma(shape, scale, size, dtype)
 
 
-def _becomes_part_of_graph(out):
+def becomes_part_of_graph(out):
+    """Whether what is drawn now is a node of the graph that is recorded."""
     return out is None and _trace.current() is not None
 
 
 def _size(size, out):
     return out.shape if size is None and out is not None else size
+
+
+def whole_size(size, *parameters):
+    """`size`, in which a leading -2 is replaced by the parameters' shape behind it."""
+    if not isinstance(size, (tuple, list)) or not size or size[0] != -2:
+        return size
+    return (*size[1:], *np.broadcast_shapes(*map(np.shape, parameters)))
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
@@ -159,7 +168,8 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     >>> mx.np.random.uniform(0, 1, size=(2, 3)).shape
     (2, 3)
     """
-    if _becomes_part_of_graph(out):
+    size = whole_size(size, low, high)
+    if becomes_part_of_graph(out):
         return _uniform_in_graph(low, high, size, dtype)
     if _asks_for_gradients(out, low, high):
         return _scaled("uniform", low, high - low, size, dtype)
@@ -175,8 +185,9 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, dev
     >>> mx.np.random.normal(size=(2, 3)).dtype
     dtype('float32')
     """
-    if _becomes_part_of_graph(out):
-        return _draw_in_graph("_npi_normal", {"loc": loc, "scale": scale}, size, dtype)
+    size = whole_size(size, loc, scale)
+    if becomes_part_of_graph(out):
+        return draw_in_graph("_npi_normal", {"loc": loc, "scale": scale}, size, dtype)
     if _asks_for_gradients(out, loc, scale):
         return _scaled("normal", loc, scale, size, dtype)
     return as_result(generator().normal(as_parameter(loc), as_parameter(scale), _size(size, out)), dtype, out)
@@ -220,7 +231,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     >>> mx.np.random.choice(5, size=3).shape
     (3,)
     """
-    if _becomes_part_of_graph(out) and hasattr(a, "__index__") and not getattr(a, "shape", ()):
+    if becomes_part_of_graph(out) and hasattr(a, "__index__") and not getattr(a, "shape", ()):
         weights = [] if p is None else [asarray(p)]
         attributes = {"a": str(int(a)), "replace": str(bool(replace)), "weighted": str(bool(weights))}
         return run("_npi_choice", weights, {**attributes, "size": _size_text(size)})
@@ -351,10 +362,11 @@ def _distribution(name, *parameters):
         if unknown:
             raise TypeError(f"{name}() got an unexpected argument {unknown[0]!r}")
         given = dict(zip(parameters, args), **named)
-        if name in _IN_GRAPHS and _becomes_part_of_graph(out):
+        size = whole_size(size, *given.values())
+        if name in _IN_GRAPHS and becomes_part_of_graph(out):
             return _IN_GRAPHS[name](*_complete(name, parameters, {**defaults, **given}).values(), size, dtype)
-        if operator is not None and _becomes_part_of_graph(out):
-            return _draw_in_graph(operator, _complete(name, parameters, {**defaults, **given}), size, dtype)
+        if operator is not None and becomes_part_of_graph(out):
+            return draw_in_graph(operator, _complete(name, parameters, {**defaults, **given}), size, dtype)
         if is_scaled and _asks_for_gradients(out, *given.values()):
             return _scaled(name, given.get("loc", 0.0), given.get("scale", 1.0), size, dtype)
         if name in _DIFFERENTIABLE and _asks_for_gradients(out, *given.values()):

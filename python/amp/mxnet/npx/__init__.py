@@ -24,6 +24,7 @@ from ..util import is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_
 from . import random
 from ._places import index_add, index_update
 from ._python_functions import cond, constraint_check, deconvolution, from_numpy, nonzero, save, savez
+from .random import scalar_poisson, tensor_poisson
 
 __all__ = [
     "cond",
@@ -49,7 +50,9 @@ __all__ = [
     "reset_np",
     "save",
     "savez",
+    "scalar_poisson",
     "set_np",
+    "tensor_poisson",
     "to_dlpack_for_read",
     "to_dlpack_for_write",
     "waitall",

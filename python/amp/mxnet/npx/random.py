@@ -6,7 +6,7 @@ from ... import _devices
 from ...sym.attributes import attribute_text
 from ..np import random as _random
 from ..np.random import *  # noqa: F403 - all of them
-from ..np.random import as_parameter, as_result, normal, uniform
+from ..np.random import as_parameter, as_result, normal, uniform, whole_size
 from ..np.run import run
 
 __all__ = [*_random.__all__, "bernoulli", "categorical", "normal_n", "uniform_n"]
@@ -23,6 +23,11 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, 
     """
     if (prob is None) == (logit is None):
         raise ValueError("bernoulli: expected one of prob and logit")
+    size = whole_size(size, prob if logit is None else logit)
+    if _random.becomes_part_of_graph(out):
+        given, other = ({"prob": prob}, "logit") if logit is None else ({"logit": logit}, "prob")
+        kind = {other: "None", "is_logit": str(logit is not None)}
+        return _random.draw_in_graph("_npi_bernoulli", given, size, dtype, **kind)
     values = np.asarray(as_parameter(prob if logit is None else logit), np.float64)
     probabilities = values if logit is None else 1 / (1 + np.exp(-values))
     if not ((probabilities >= 0) & (probabilities <= 1)).all():
@@ -61,6 +66,29 @@ def uniform_n(low=0.0, high=1.0, batch_shape=None, dtype=None, ctx=None, *, devi
     (2, 3)
     """
     return uniform(low, high, _repeated(batch_shape, low, high), dtype)
+
+
+def scalar_poisson(lam=1.0, shape=(), dtype="float32", ctx=None):
+    """Poisson distributed counts of the mean `lam`, a number. Gradients do not reach it.
+
+    >>> mx.npx.scalar_poisson(3, (2, 3)).shape
+    (2, 3)
+    """
+    return tensor_poisson(np.float32(lam), shape, dtype)
+
+
+def tensor_poisson(lam, shape=(), dtype="float32", ctx=None):
+    """Poisson distributed counts: `shape` ones for each element of `lam`, their means, whose shape leads.
+
+    >>> mx.npx.tensor_poisson(mx.np.ones((2,)), 3).shape
+    (2, 3)
+    """
+    return run("_sample_poisson", [lam], _drawn_as(shape, dtype))
+
+
+def _drawn_as(shape, dtype):
+    shape = tuple(int(size) for size in _shape(() if shape is None else shape))
+    return {"shape": attribute_text(shape), "dtype": np.dtype(dtype).name}
 
 
 def categorical(data, shape=None, get_prob=False, out=None, dtype="int32"):
