@@ -15,6 +15,7 @@ from ...sym.operators import function_names as _function_names
 from . import fallback, fallback_linalg, linalg, protocols, random  # noqa: F401 - MXNet's modules
 from . import functions as _functions
 from . import host as _host
+from . import operators_of_mxnet as _operators_of_mxnet
 from .array_class import ndarray
 from .create import (
     arange,
@@ -147,9 +148,16 @@ ndarray.__round__ = lambda self, n=0: _find("round")(self, n)
 
 protocols.install()
 
-_internal = _Namespace(
-    f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_operator, _function_names, "Operators by name."
-)
+
+def _find_npi(name):
+    return _find_operator(name) or (_operators_of_mxnet.find(name[5:]) if name.startswith("_npi_") else None)
+
+
+def _npi_names():
+    return [*_function_names(), *(f"_npi_{name}" for name in _operators_of_mxnet.names())]
+
+
+_internal = _Namespace(f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_npi, _npi_names, "Operators by name.")
 
 
 def __getattr__(name):
