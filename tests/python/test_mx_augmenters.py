@@ -53,14 +53,15 @@ def test_lists_of_augmenters():
     every = mx.image.CreateAugmenter(
         (3, 4, 5), 6, True, True, True, True, True, 0.1, 0.1, 0.1, 0.1, 0.1, 0.2
     )  # fmt: skip
-    names = [json.loads(each.dumps())[0] for each in every]
+    dumped = [each.dumps() for each in every]
+    names = [(each if isinstance(each, list) else json.loads(each))[0] for each in dumped]
     assert names == [
         "resizeaug", "randomsizedcropaug", "horizontalflipaug", "castaug", "colorjitteraug", "huejitteraug",
         "lightingaug", "randomgrayaug", "colornormalizeaug",
     ]  # fmt: skip
     found = mx.image.SequentialAug(every)(nd(PIXELS[0]))
     assert found.shape == (4, 5, 3) and found.dtype == np.float32
-    assert json.loads(every[4].dumps())[1][0] == '["brightnessjitteraug", {"brightness": 0.1}]'
+    assert every[4].dumps()[1][0] == '["brightnessjitteraug", {"brightness": 0.1}]'
 
 
 @pytest.fixture
@@ -113,8 +114,31 @@ def test_what_is_left_of_pictures(folder):
     shuffled = mx.image.ImageIter(5, (3, 4, 4), shuffle=True, dtype="int32", **options)
     orders = [labels(shuffled)[0] for _ in range(3)]
     assert len(set(map(tuple, orders))) > 1 and all(sorted(order) == [0, 1, 2, 3, 4] for order in orders)
-    label, pixels = mx.image.ImageIter(1, (3, 4, 4), aug_list=[], **options).next_sample()
-    assert label.tolist() == [0] and (pixels.asnumpy() == PIXELS[0]).all()
+    one = mx.image.ImageIter(1, (3, 4, 4), aug_list=[], **options)
+    label, data = one.next_sample()
+    assert label.tolist() == [0] and (one.imdecode(data).asnumpy() == PIXELS[0]).all()
+
+
+def test_the_first_batch_tells_how_much_of_it_is_new(folder):
+    """As in MXNet: `pad` of a batch that begins with what was left counts the samples of the new epoch."""
+    rolling = mx.image.ImageIter(3, (3, 4, 4), last_batch_handle="roll_over", **sources(folder)[0])
+    pads = []
+    for _ in range(4):
+        pads.append([batch.pad for batch in rolling])
+        rolling.reset()
+    assert pads == [[0], [1, 0], [2, 0], [0]]
+
+
+def test_records_without_an_index(folder):
+    (folder / "a.idx").unlink()
+    batches = list(mx.image.ImageIter(2, (3, 4, 5), path_imgrec=folder / "a.rec"))
+    assert np.concatenate([batch.label[0].asnumpy() for batch in batches]).tolist() == [0, 1, 2, 3, 4, 0]
+
+
+@mx.util.use_np
+def test_batches_of_numpy_arrays(folder):
+    batch = next(mx.image.ImageIter(2, (3, 4, 5), **sources(folder)[0]))
+    assert type(batch.data[0]) is type(batch.label[0]) is mx.np.ndarray
 
 
 @pytest.mark.parametrize(
@@ -124,7 +148,7 @@ def test_what_is_left_of_pictures(folder):
         (lambda: mx.image.ImageIter(2, (3, 4, 4)), "path_imgrec, path_imglist or imglist is needed"),
         (lambda: mx.image.ImageIter(2, (1, 4, 4), imglist=[]), r"expected \(3, height, width\)"),
         (lambda: mx.image.ImageIter(2, (3, 4, 4), imglist=[], last_batch_handle="x"), "expected pad, discard"),
-        (lambda: mx.image.ImageIter(2, (3, 4, 4), path_imgrec="none.rec"), "has no index none.idx"),
+        (lambda: mx.image.ImageIter(2, (3, 4, 4), path_imgrec="none.rec", path_imgidx="none.idx"), "has no index"),
         (lambda: mx.image.RandomSizedCropAug((1, 1), 1, (1, 1), x=2), "unknown arguments x"),
     ],
 )

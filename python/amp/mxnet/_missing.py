@@ -61,20 +61,6 @@ _REASONS = {
     "contrib.onnx": "ONNX files are not supported",
     "contrib.quant": _INT8,
     "contrib.quantization": _INT8,
-    **dict.fromkeys(
-        (
-            "image.CreateDetAugmenter",
-            "image.CreateMultiRandCropAugmenter",
-            "image.DetAugmenter",
-            "image.DetBorrowAug",
-            "image.DetHorizontalFlipAug",
-            "image.DetRandomCropAug",
-            "image.DetRandomPadAug",
-            "image.DetRandomSelectAug",
-            "image.ImageDetIter",
-        ),
-        _DETECTION,
-    ),
     "io.ImageDetRecordIter": _DETECTION,
 }
 

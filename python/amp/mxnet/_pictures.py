@@ -49,3 +49,13 @@ def encode(pixels, quality, extension):
     buffer, name = io.BytesIO(), _FORMATS[extension.lower()]
     _pillow().fromarray(pixels).save(buffer, name, **options.get(name, {}))
     return buffer.getvalue()
+
+
+def write_text(pixels, x, y, text):
+    """Writes white letters on a picture (height, width, 3) of uint8."""
+    _pillow()
+    from PIL import Image, ImageDraw
+
+    picture = Image.fromarray(pixels)
+    ImageDraw.Draw(picture).text((x, y), text, fill=(255, 255, 255))
+    pixels[:] = np.asarray(picture)

@@ -183,20 +183,43 @@ class MXRecordIO:
         """The record that begins at a byte of the file; `read` goes on where it was."""
         return self._record_at(position)[0]
 
+    def positions(self):
+        """Where each record of the file begins; their bytes are not read."""
+        found, position, end = [], 0, os.path.getsize(self.uri)
+        while position < end:
+            found.append(position)
+            position = self._end_of(position)
+        return found
+
+    def _end_of(self, position):
+        kind = None
+        while kind not in (_WHOLE, _END):
+            kind, length = self._part_at(position, is_first=kind is None)
+            position += 8 + length + -length % 4
+        return position
+
     def _record_at(self, position):
         """(record or None, where the next one begins)"""
         parts = []
         while True:
-            begin = self._bytes_at(position, 8, at_end=not parts)
-            if not begin:
+            found = self._part_at(position, is_first=not parts)
+            if found is None:
                 return None, position
-            kind, length = divmod(struct.unpack("<I", begin[4:])[0], 1 << _LENGTH_BITS)
-            if begin[:4] != _MAGIC or (kind in (_WHOLE, _BEGIN)) != (not parts):
-                raise Error(f"{self.uri}: no record begins at byte {position}")
+            kind, length = found
             parts.append(self._bytes_at(position + 8, length))
             position += 8 + length + -length % 4
             if kind in (_WHOLE, _END):
                 return _MAGIC.join(parts), position
+
+    def _part_at(self, position, is_first):
+        """(which part of a record begins here, its length), or None at the end of the file."""
+        begin = self._bytes_at(position, 8, at_end=is_first)
+        if not begin:
+            return None
+        kind, length = divmod(struct.unpack("<I", begin[4:])[0], 1 << _LENGTH_BITS)
+        if begin[:4] != _MAGIC or (kind in (_WHOLE, _BEGIN)) != is_first:
+            raise Error(f"{self.uri}: no record begins at byte {position}")
+        return kind, length
 
     def _bytes_at(self, position, count, at_end=False):
         there = count if count <= _SMALL else max(0, os.fstat(self._file.fileno()).st_size - position)

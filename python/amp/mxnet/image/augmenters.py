@@ -40,11 +40,11 @@ class Augmenter:
     """The base class: subclasses define `__call__(src)`, which gives the changed picture.
 
     >>> mx.image.CastAug("float32").dumps()
-    '["castaug", {"typ": "float32"}]'
+    '["castaug", {"type": "float32"}]'
     """
 
     def __init__(self, **kwargs):
-        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
 
     def dumps(self):
         """The name and the arguments, as JSON."""
@@ -55,7 +55,8 @@ class Augmenter:
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
 
-def _plain(value):
+def plain(value):
+    """A value as JSON writes it."""
     value = value.asnumpy() if isinstance(value, nd.NDArray) else value
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
@@ -72,8 +73,8 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self):
-        """The name, and what each augmenter's `dumps` gives."""
-        return json.dumps([type(self).__name__.lower(), [each.dumps() for each in self.ts]])
+        """The name, and what each augmenter's `dumps` gives, a list."""
+        return [type(self).__name__.lower(), [each.dumps() for each in self.ts]]
 
     def __call__(self, src):
         """The changed picture."""
@@ -331,7 +332,7 @@ class CastAug(Augmenter):
     """
 
     def __init__(self, typ="float32"):
-        super().__init__(typ=typ)
+        super().__init__(type=typ)
         self.typ = typ
 
     def __call__(self, src):
@@ -373,20 +374,26 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name
         augmenters.append((RandomCropAug if rand_crop else CenterCropAug)(size, inter_method))
     if rand_mirror:
         augmenters.append(HorizontalFlipAug(0.5))
-    augmenters.append(CastAug())
+    colours = colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+    return [*augmenters, CastAug(), *colours]
+
+
+def colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
+    """Those of the arguments of CreateAugmenter that leave pixels where they are."""
+    result = []
     if brightness or contrast or saturation:
-        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
+        result.append(ColorJitterAug(brightness, contrast, saturation))
     if hue:
-        augmenters.append(HueJitterAug(hue))
+        result.append(HueJitterAug(hue))
     if pca_noise > 0:
-        augmenters.append(LightingAug(pca_noise, *_IMAGENETS_COLOURS))
+        result.append(LightingAug(pca_noise, *_IMAGENETS_COLOURS))
     if rand_gray > 0:
-        augmenters.append(RandomGrayAug(rand_gray))
+        result.append(RandomGrayAug(rand_gray))
     mean = np.array([123.68, 116.28, 103.53]) if mean is True else mean
     std = np.array([58.395, 57.12, 57.375]) if std is True else std
     if mean is not None or std is not None:
-        augmenters.append(ColorNormalizeAug(mean, std))
-    return augmenters
+        result.append(ColorNormalizeAug(mean, std))
+    return result
 
 
 _IMAGENETS_COLOURS = (

@@ -1,5 +1,7 @@
 """Batches of pictures in files, changed by augmenters."""
 
+import functools
+import logging
 import os
 
 import numpy as np
@@ -7,7 +9,8 @@ import numpy as np
 from ... import nd
 from ..._core import numpy_dtype
 from ...base import ArgumentError, dtype_name
-from .. import recordio
+from .. import np as mx_np
+from .. import recordio, util
 from .._io_base import DataBatch, DataDesc, DataIter
 from .._missing import getter
 from . import image
@@ -19,7 +22,7 @@ __all__ = ["ImageIter"]
 class ImageIter(DataIter):
     """ImageIter(batch_size, data_shape, ...): batches of pictures of a file of records, or of a list.
 
-    `path_imgrec` is a file of records (with `path_imgidx`, its index, where it is shuffled or divided); `path_imglist`
+    `path_imgrec` is a file of records, `path_imgidx` its index; `path_imglist`
     a file with lines `number<tab>label<tab>...<tab>path`; `imglist` a list of [label, ..., path]. Paths begin at
     `path_root`. `aug_list` are augmenters; without it those of CreateAugmenter, which gets the other arguments.
     `last_batch_handle` is 'pad', 'discard' or 'roll_over'. `numpy.random` shuffles.
@@ -55,8 +58,7 @@ class ImageIter(DataIter):
         super().__init__(batch_size)
         if last_batch_handle not in ("pad", "discard", "roll_over"):
             raise ArgumentError(f"last_batch_handle: expected pad, discard or roll_over, got {last_batch_handle!r}")
-        if len(data_shape) != 3 or data_shape[0] != 3:
-            raise ArgumentError(f"data_shape: expected (3, height, width), got {tuple(data_shape)}")
+        self.check_data_shape(data_shape)
         if not path_imgrec and not path_imglist and not isinstance(imglist, list):
             raise ArgumentError("ImageIter: path_imgrec, path_imglist or imglist is needed")
         self._root, self._dtype = path_root or "", numpy_dtype(dtype_name(dtype))
@@ -68,14 +70,14 @@ class ImageIter(DataIter):
         label_shape = (batch_size,) if label_width == 1 else (batch_size, label_width)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape), self._dtype.type)]
         self.provide_label = [DataDesc(label_name, label_shape, self._dtype.type)]
-        self._left = []
-        self.reset()
+        self._left = []  # samples for the first batch of the next epoch
+        self.hard_reset()
 
     def reset(self):
         """Begins again; 'roll_over' begins with what was left."""
         if self.shuffle:
             np.random.shuffle(self.seq)
-        self._waiting, self._left = self._left + list(self.seq), []
+        self.cur, self._allow_read = 0, True
 
     def hard_reset(self):
         """Begins again and forgets what was left."""
@@ -83,21 +85,40 @@ class ImageIter(DataIter):
         self.reset()
 
     def next_sample(self):
-        """(labels, pixels as they are in the file) of the next picture; raises StopIteration at the end."""
-        if not self._waiting:
+        """(labels, bytes of the file) of the next picture; raises StopIteration at the end."""
+        if not self._allow_read:
             raise StopIteration
-        return self._sample(self._waiting.pop(0))
+        if self.cur >= len(self.seq):
+            self.cur = self.cur if self.last_batch_handle == "discard" else 0
+            raise StopIteration
+        self.cur += 1
+        return self._entry(self.seq[self.cur - 1])
 
-    def _sample(self, number):
+    def _entry(self, number):
         label, item = self._items[number]
-        if callable(item):
-            header, data = recordio.unpack(item())
-            return header.label if label is None else label, self.imdecode(data)
-        return label, image.imread(os.path.join(self._root, item))
+        if not callable(item):
+            return label, self.read_image(item)
+        header, data = recordio.unpack(item())
+        return header.label if label is None else label, data
+
+    def read_image(self, fname):
+        """The bytes of a file below `path_root`."""
+        with open(os.path.join(self._root, fname), "rb") as file:
+            return file.read()
 
     def imdecode(self, s):
         """The pixels of a file's bytes."""
         return image.imdecode(s)
+
+    def check_data_shape(self, data_shape):
+        """Raises ArgumentError for another shape than (3, height, width)."""
+        if len(data_shape) != 3 or data_shape[0] != 3:
+            raise ArgumentError(f"data_shape: expected (3, height, width), got {tuple(data_shape)}")
+
+    def check_valid_image(self, data):
+        """Raises RuntimeError for a picture without axes."""
+        if not data[0].shape:
+            raise RuntimeError("a picture has no axes")
 
     def augmentation_transform(self, data):
         """A picture changed by the augmenters."""
@@ -109,19 +130,61 @@ class ImageIter(DataIter):
         """A picture as it stands in a batch: channels first."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
+    def _prepared(self, label, data):
+        """(picture, label) as they stand in a batch, or None where the picture is left out."""
+        picture = self.imdecode(data)
+        try:
+            self.check_valid_image([picture])
+        except RuntimeError as error:
+            logging.debug("a picture is left out: %s", error)
+            return None
+        return self.postprocess_data(self.augmentation_transform(picture)), label
+
+    def _fill(self, samples):
+        """Appends samples up to the size of a batch, or to the end of the data."""
+        while len(samples) < self.batch_size:
+            try:
+                found = self._prepared(*self.next_sample())
+            except StopIteration:
+                return
+            if found is not None:
+                samples.append(found)
+
     def next(self):
-        """The next DataBatch; raises StopIteration at the end."""
-        numbers, self._waiting = self._waiting[: self.batch_size], self._waiting[self.batch_size :]
-        pad = self.batch_size - len(numbers)
-        if pad and (not numbers or self.last_batch_handle != "pad"):
-            self._left = numbers if self.last_batch_handle == "roll_over" else []
+        """The next DataBatch; raises StopIteration at the end.
+
+        `pad` of a batch that begins with what an epoch left is how many samples of the next epoch it has.
+        """
+        samples, self._left = self._left, []
+        pad = self.batch_size - len(samples) if samples else None
+        self._fill(samples)
+        if pad is None:
+            pad = self.batch_size - len(samples)
+            self._end_epoch(samples, pad)
+        pictures, labels = zip(*samples)
+        data = np.empty((len(pictures), *self.data_shape), self._dtype)
+        for place, picture in zip(data, pictures):
+            place[...] = np.asarray(picture)
+        return DataBatch([_array(data)], [_array(self._labels(labels))], pad, provide_data=self.provide_data)
+
+    def _end_epoch(self, samples, pad):
+        """Fills the last batch from the beginning of the data, unless it is kept or dropped."""
+        if not pad:
+            return
+        if not samples or self.last_batch_handle != "pad":
+            self._left = samples if self.last_batch_handle == "roll_over" else []
             raise StopIteration
-        numbers = numbers + [self.seq[i % len(self.seq)] for i in range(pad)]
-        samples = [self._sample(number) for number in numbers]
-        pixels = [np.asarray(self.postprocess_data(self.augmentation_transform(picture))) for _, picture in samples]
-        labels = np.asarray([label for label, _ in samples], self._dtype).reshape(self.provide_label[0].shape)
-        data = nd.NDArray(np.stack(pixels).astype(self._dtype))
-        return DataBatch([data], [nd.NDArray(labels)], pad, provide_data=self.provide_data)
+        while len(samples) < self.batch_size:
+            self._fill(samples)
+        self._allow_read = False
+
+    def _labels(self, labels):
+        """Those of a batch, as one array."""
+        return np.asarray(np.stack(labels), self._dtype).reshape(self.provide_label[0].shape)
+
+
+def _array(values):
+    return (mx_np.ndarray if util.is_np_array() else nd.NDArray)(values)
 
 
 def _items(path_imgrec, path_imgidx, path_imglist, imglist):
@@ -137,10 +200,13 @@ def _items(path_imgrec, path_imgidx, path_imglist, imglist):
         return list(listed.values())
     index = path_imgidx or os.path.splitext(os.fspath(path_imgrec))[0] + ".idx"
     if not os.path.isfile(index):
-        raise ArgumentError(f"{path_imgrec} has no index {index}; MXIndexedRecordIO writes one")
+        if path_imgidx or listed is not None:
+            raise ArgumentError(f"{path_imgrec} has no index {index}; MXIndexedRecordIO writes one")
+        reader = recordio.MXRecordIO(path_imgrec, "r")
+        return [(None, functools.partial(reader.record_at, position)) for position in reader.positions()]
     reader = recordio.MXIndexedRecordIO(index, path_imgrec, "r")
     keys = reader.keys if listed is None else [key for key in reader.keys if key in listed]
-    return [(listed[key][0] if listed else None, lambda key=key: reader.read_idx(key)) for key in keys]
+    return [(listed[key][0] if listed else None, functools.partial(reader.read_idx, key)) for key in keys]
 
 
 __getattr__ = getter(__name__)
