@@ -16,6 +16,7 @@ from . import (
     _generation,
     _layout,
     _missing,
+    _numpy_nodes,
     _pickles_of_mxnet,
     _slice_assignment,
     _sparse_names,
@@ -94,6 +95,7 @@ symbol_methods.install()
 _pickles_of_mxnet.install()
 init.FusedRNN = rnn.FusedRNN  # where MXNet has it
 symbol_control_flow.install()
+_numpy_nodes.install()
 
 __all__ = [
     "AttrScope",
