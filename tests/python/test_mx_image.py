@@ -375,3 +375,26 @@ def test_without_pillow(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(amp.UnsupportedError, match="pip install pillow"):
         mx.image.imdecode(b"some bytes")
+
+
+@pytest.mark.parametrize(("old", "new"), [((250, 500), (264, 605)), ((49, 7), (98, 100)), ((6, 10), (3, 5))])
+def test_nearest_pixels_are_opencvs_where_ratios_meet_whole_ones(old, new):
+    """OpenCV's ratio is 1 / (new / old), which rounds in another way than old / new."""
+    picture = np.arange(old[0] * old[1], dtype="f4").reshape(*old, 1)
+    rows, columns = (np.floor(np.arange(n) * (1 / (n / o))).astype(int) for o, n in zip(old, new))
+    found = mx.image.imresize(mx.nd.array(picture), new[1], new[0], interp=0).asnumpy()
+    np.testing.assert_array_equal(found, picture[rows][:, columns])
+
+
+def test_batches_that_begin_with_what_was_left_say_how_many_they_lacked(tmp_path):
+    path = tmp_path / "black.png"
+    path.write_bytes(mx.image.imencode(np.zeros((4, 4, 3), "uint8")))
+    pictures = [[i, "black.png"] for i in range(7)]
+    batches = mx.image.ImageIter(3, (3, 4, 4), imglist=pictures, path_root=str(tmp_path), last_batch_handle="roll_over")
+    seen = []
+    for _ in range(3):
+        seen.append([(batch.pad, batch.label[0].asnumpy().tolist()) for batch in batches])
+        batches.reset()
+    assert seen[0] == [(0, [0, 1, 2]), (0, [3, 4, 5])]
+    assert seen[1] == [(2, [6, 0, 1]), (0, [2, 3, 4])]
+    assert seen[2] == [(1, [5, 6, 0]), (0, [1, 2, 3]), (0, [4, 5, 6])]

@@ -72,7 +72,8 @@ def _resized_bytes(pixels, rows, columns):
 
 
 def _nearest(old, new):
-    return np.minimum(np.floor(np.arange(new) * (old / new)).astype(np.int64), old - 1)[:, None], np.ones((new, 1))
+    ratio = 1 / (new / old)  # as OpenCV rounds it: it decides where the ratio meets a whole pixel
+    return np.minimum(np.floor(np.arange(new) * ratio).astype(np.int64), old - 1)[:, None], np.ones((new, 1))
 
 
 def _centres(old, new):
