@@ -2,6 +2,7 @@
 
 import re
 
+from . import _unregistered
 from .base import MissingNameError, UnsupportedError, did_you_mean
 
 _SPARSE = "sparse arrays are not supported"
@@ -41,7 +42,9 @@ _FAMILIES = {
 def _reason(dotted_name):
     if dotted_name in _REASONS or dotted_name.rpartition(".")[2].startswith("__"):
         return _REASONS.get(dotted_name)
-    return next((reason for pattern, reason in _FAMILIES.items() if re.match(pattern, dotted_name)), None)
+    found = next((reason for pattern, reason in _FAMILIES.items() if re.match(pattern, dotted_name)), None)
+    place, _, name = dotted_name.rpartition(".")
+    return found or (_unregistered.reason(name) if place in ("sym", "sym._internal") else None)
 
 
 def refusing(name, reason):

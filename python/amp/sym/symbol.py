@@ -4,7 +4,7 @@ import contextlib
 import threading
 from numbers import Integral
 
-from .. import _core, _switches
+from .. import _core, _switches, _unregistered
 from .._missing import OfMXNet
 from .._paths import encoded
 from ..attribute import HIDDEN_KEYS, AttrScope
@@ -369,7 +369,7 @@ def load(fname):
     >>> amp.sym.load("model-symbol.json").list_arguments()
     ['data', 'fc_weight', 'fc_bias']
     """
-    return Symbol(_core.load_symbol(encoded(fname)))
+    return _read(_core.load_symbol, encoded(fname))
 
 
 def load_json(json_str):
@@ -381,7 +381,14 @@ def load_json(json_str):
     """
     if not isinstance(json_str, str):
         raise ArgumentError(f"expected JSON text, got {type(json_str).__name__}")
-    return Symbol(_core.parse_symbol(json_str))
+    return _read(_core.parse_symbol, json_str)
+
+
+def _read(read, source):
+    try:
+        return Symbol(read(source))
+    except UnsupportedError as error:
+        raise _unregistered.explained(error) from None
 
 
 fromjson = load_json

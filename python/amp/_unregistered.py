@@ -1,0 +1,41 @@
+"""Why operators of MXNet are not registered here: by name, for errors and for the table in the documentation."""
+
+import re
+
+INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
+SPARSE = "sparse arrays are not supported"
+GPU = "MXNet has this operator for GPUs alone"
+ENGINE = "a part of MXNet's own engine, which no file holds"
+GRADIENT = "a gradient of MXNet's own plans, which no file holds"
+UPDATES = "updates change arrays in place; use mx.nd"
+PICTURES = "pictures are prepared as arrays; use mx.nd.image, mx.npx.image or mx.image"
+
+# Registered names as regular expressions, and reasons.
+_FAMILIES = {
+    r".*backward.*": GRADIENT,
+    r"_npx_intgemm_.*|_contrib_intgemm_.*|.*quantize.*|.*_calibrate_entropy": INT8,
+    r"_contrib_dgl_.*|_contrib_edge_id|_contrib_getnnz|_contrib_SparseEmbedding|_(sparse_)?square_sum|_sparse_retain|"
+    r"_sparse_adagrad_update|(_sparse_)?cast_storage": SPARSE,
+    r"_contrib_i?fft|_contrib_count_sketch": GPU,
+    r"_CachedOp(ThreadSafe)?|_CrossDeviceCopy|_CustomFunction|_NDArray|_Native|_NoGradient": ENGINE,
+    r".*_update(_phase[12])?|multi_lars|multi_sum_sq|reset_arrays": UPDATES,
+    r"_image_.*|_npx__image_.*|(_npi)?_cv(imdecode|imread|imresize|copyMakeBorder)|_npi_cvim\w+|_imdecode": PICTURES,
+}
+
+
+def reason(name):
+    """Why there is no operator of this name, or None for a name that nobody has looked at."""
+    return next((why for pattern, why in _FAMILIES.items() if re.fullmatch(pattern, name)), None)
+
+
+def explained(error):
+    """An error that lists operators which a file has and nobody knows, with the reasons behind their names."""
+    text, mark, names = str(error).partition("operators that are not registered: ")
+    if not mark:
+        return error
+    return type(error)(text + mark + ", ".join(map(_with_reason, names.split(", "))))
+
+
+def _with_reason(name):
+    why = reason(name)
+    return f"{name} ({why})" if why else name
