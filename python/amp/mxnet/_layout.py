@@ -24,7 +24,6 @@ _MODULES = {
         gluon.model_zoo.vision.vgg""",
     "gluon.nn": "gluon.nn.basic_layers gluon.nn.conv_layers",
     "gluon.rnn": "gluon.rnn.rnn_cell gluon.rnn.rnn_layer",
-    "image": "image.detection",
     "io": "io.io io.utils",
     "kvstore": "kvstore.base kvstore.kvstore",
     "module": """

@@ -32,10 +32,6 @@ _REASONS = {
     "cuda": "CUDA is not supported",
     "executor_manager": "several devices are not supported; use mx.mod.Module",
     "gluon.contrib.data.text": _NETWORK,
-    "gluon.contrib.data.vision": _DETECTION,
-    "gluon.contrib.data.vision.dataloader": _DETECTION,
-    "gluon.contrib.data.vision.transforms": _DETECTION,
-    "gluon.contrib.data.vision.transforms.bbox": _DETECTION,
     "kvstore.byteps": _SERVERS,
     "kvstore.horovod": _SERVERS,
     "kvstore.kvstore_server": _SERVERS,
@@ -69,10 +65,8 @@ _REASONS = {
 _REFUSED_MODULES = """
 api container contrib.onnx contrib.quant contrib.quantization contrib.svrg_optimization
 contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer contrib.tensorrt cuda executor_manager
-gluon.contrib.data.text gluon.contrib.data.vision gluon.contrib.data.vision.dataloader
-gluon.contrib.data.vision.transforms gluon.contrib.data.vision.transforms.bbox kvstore.byteps kvstore.horovod
-kvstore.kvstore_server kvstore_server libinfo library misc ndarray_doc notebook notebook.callback
-numpy_op_fallback numpy_op_signature onnx profiler rtc symbol_doc th torch
+gluon.contrib.data.text kvstore.byteps kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc
+ndarray_doc notebook notebook.callback numpy_op_fallback numpy_op_signature onnx profiler rtc symbol_doc th torch
 """.split()
 
 
