@@ -7,6 +7,7 @@ SKIP a file of the tests that are done already.
 import json
 import os
 import random
+import sys
 import zlib
 from collections import defaultdict
 from pathlib import Path
@@ -55,6 +56,13 @@ def pytest_runtest_logreport(report):
         write(report.nodeid, "skipped", last_line(report))
     elif report.when == "call":
         write(report.nodeid, "passed")
+
+
+def pytest_runtest_logfinish():
+    """Forgets the frames of a test that failed: master looks for arrays that nobody frees while the next one runs."""
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        if hasattr(sys, name):
+            delattr(sys, name)
 
 
 def pytest_collectreport(report):

@@ -10,10 +10,10 @@ _KEPT = 8
 
 
 class BoundExecutors:
-    """`bind(arrays)` makes an executor, whose parameters are those of `notice_changes`."""
+    """Their parameters are those of `notice_changes`. It does not hold the block, which holds it."""
 
-    def __init__(self, bind):
-        self._bind, self._lock = bind, threading.Lock()
+    def __init__(self):
+        self._lock = threading.Lock()
         self._packed = self._snapshot = None  # the parameters of the executors, and what they held
         self._executors = {}  # oldest use first
 
@@ -27,15 +27,18 @@ class BoundExecutors:
                 self._packed, self._snapshot = parameters, _core.Snapshot(parameters)
                 self._executors = {}
 
-    def executor(self, arrays):
-        """An executor for these arrays: one that was used before, if possible one that shares its packed weights."""
+    def executor(self, arrays, bind):
+        """An executor for these arrays: one that was used before, else one that shares packed weights, else a new one.
+
+        `bind(arrays)` makes a new one.
+        """
         dtypes = tuple((name, dtype_name(array.dtype)) for name, array in arrays.items())
         key = dtypes, tuple(tuple(array.shape) for array in arrays.values())
         with self._lock:
             executor = self._executors.pop(key, None)
             if executor is None:
                 relative = next((known for (types, _), known in self._executors.items() if types == dtypes), None)
-                executor = _reshaped(relative, arrays) if relative else self._bind(arrays)
+                executor = _reshaped(relative, arrays) if relative else bind(arrays)
             self._executors[key] = executor  # the most recent one is the last
             if len(self._executors) > _KEPT:
                 del self._executors[next(iter(self._executors))]

@@ -99,7 +99,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         self._finish_parameters(arrays)
         executors = self._executors()
         states = {name: arrays.pop(name) for name in self._symbol.list_auxiliary_states() if name in arrays}
-        executor = self._bind(arrays, states) if states else executors.executor(arrays)
+        executor = self._bind(arrays, states) if states else executors.executor(arrays, self._bind)
         outputs = executor(arrays)
         if self._monitor is not None:
             self._monitor.show(executor, {**self._values(), **states, **arrays}, executor._last_key, False)
@@ -151,7 +151,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         """Those of the current device, whose parameters they have packed as they are now."""
         device = _devices.current()
         if device not in self._bound:
-            self._bound.setdefault(device, BoundExecutors(self._bind))
+            self._bound.setdefault(device, BoundExecutors())
         self._bound[device].notice_changes([parameter.data() for parameter in self._params.values()])
         return self._bound[device]
 

@@ -10,6 +10,7 @@ import numpy as np
 from ... import nd
 from ...base import ArgumentError, did_you_mean
 from ..lr_scheduler import LRScheduler
+from ..util import is_np_array
 from . import for_mxnet, of_mxnet
 from .elementwise import run_formula
 
@@ -66,6 +67,7 @@ class Optimizer:
         self._index_update_count = {}
         self.multi_precision = multi_precision
         self.aggregate_num = 0
+        self.allow_np_array = is_np_array()  # MXNet 1.x
         self.idx2name = dict(param_idx2name or {})
         self.sym_info = (sym.attr_dict(), sym.list_arguments()) if sym is not None else ()
         self.param_dict = param_dict or {}
