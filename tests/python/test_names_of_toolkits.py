@@ -45,7 +45,6 @@ sym.contrib.__all__
 """.split()
 
 REFUSED = {
-    "contrib.svrg_optimization.svrg_module": "SVRG is not supported",
     "image.detection.DetHorizontalFlipAug": "detection",
     "module.executor_group.DataParallelExecutorGroup": "use mx.mod.Module",
     "nd.contrib.fft": "GPUs alone",
@@ -54,7 +53,7 @@ REFUSED = {
     "npx.quantized_conv": "int8",
     "sym.contrib.dgl_subgraph": "sparse",
     "sym.sgd_update": "use mx.nd",
-    "sym.np.linalg.svd": "NumPy computes it",
+    "sym.np.unique": "NumPy computes it",
 }
 
 

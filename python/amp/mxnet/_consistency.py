@@ -77,12 +77,12 @@ def _drawn(bound, given, scale, use_uniform, dtype):
 def _fill(bound, arguments, states):
     for each in bound:
         for name, array in each.arg_dict.items():
-            array[:] = nd.array(arguments[name], dtype=array.dtype)
+            array[...] = nd.array(arguments[name], dtype=array.dtype)
         for name, array in each.aux_dict.items():
-            array[:] = states.get(name, 0)
+            array[...] = states.get(name, 0)
         for array in each.grad_arrays:
             if array is not None:
-                array[:] = 0
+                array[...] = 0
 
 
 def _run(bound, has_gradients):

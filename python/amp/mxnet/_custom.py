@@ -35,9 +35,9 @@ class CustomOp:
     def assign(self, dst, req, src):
         """Writes `src` to the array `dst` as the request says."""
         if req == "add":
-            dst[:] = dst + src
+            dst[...] = dst + src
         elif req != "null":
-            dst[:] = src
+            dst[...] = src
 
 
 class CustomOpProp:

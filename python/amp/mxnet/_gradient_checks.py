@@ -28,12 +28,12 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
 
     def value():
         for name, array in (aux_states or {}).items():
-            executor.aux_dict[name][:] = array
+            executor.aux_dict[name][...] = array
         outputs = executor.forward(is_train=use_forward_train)
         return sum(float(np.asarray(output, np.float64).sum()) for output in outputs)
 
     for name, array in location.items():
-        executor.arg_dict[name][:] = array
+        executor.arg_dict[name][...] = array
     found = {}
     for name, array in location.items():
         original = np.array(array)
@@ -45,10 +45,10 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
             for sign in (1, -1):
                 moved = original.copy()
                 moved[place] += sign * eps / 2
-                executor.arg_dict[name][:] = moved
+                executor.arg_dict[name][...] = moved
                 around.append(value())
             gradient[place] = (around[0] - around[1]) / eps
-        executor.arg_dict[name][:] = original
+        executor.arg_dict[name][...] = original
         found[name] = gradient.astype(dtype)
     return found
 

@@ -16,7 +16,6 @@ _DISPATCH = "NumPy's functions take arrays of mx.np as they are; there are no ta
 _DOCS = "docstrings are those of the functions themselves"
 _NOTEBOOK = "curves in notebooks are not supported; use mx.contrib.tensorboard"
 _SERVERS = "servers of parameters are not supported; see docs/distributed.md"
-_SVRG = "SVRG is not supported"
 _TORCH = "functions of Lua Torch are not supported"
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -25,9 +24,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 _REASONS = {
     "api": _C_INTERFACE,
     "container": _C_INTERFACE,
-    "contrib.svrg_optimization": _SVRG,
-    "contrib.svrg_optimization.svrg_module": _SVRG,
-    "contrib.svrg_optimization.svrg_optimizer": _SVRG,
     "contrib.tensorrt": "TensorRT is not supported",
     "cuda": "CUDA is not supported",
     "executor_manager": "several devices are not supported; use mx.mod.Module",
@@ -63,8 +59,7 @@ _REASONS = {
 
 # Those of the names that are modules of MXNet: programs import them, often without need.
 _REFUSED_MODULES = """
-api container contrib.onnx contrib.quant contrib.quantization contrib.svrg_optimization
-contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer contrib.tensorrt cuda executor_manager
+api container contrib.onnx contrib.quant contrib.quantization contrib.tensorrt cuda executor_manager
 gluon.contrib.data.text kvstore.byteps kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc
 ndarray_doc notebook notebook.callback numpy_op_fallback numpy_op_signature onnx profiler rtc symbol_doc th torch
 """.split()

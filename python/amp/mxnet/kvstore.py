@@ -9,15 +9,16 @@ from .. import distributed, nd
 from .._arrays import readable
 from ..base import ArgumentError, UnsupportedError
 from . import optimizer as optimizers
+from ._kvstore_base import KVStoreBase, TestStore
 from ._missing import getter
 
-__all__ = ["KVStore", "KVStoreBase", "KVStoreOfRanks", "create"]
+__all__ = ["KVStore", "KVStoreBase", "KVStoreOfRanks", "TestStore", "create"]
 
 _OF_RANKS = ("mpi", "dist_sync", "horovod", "dist", "dist_device_sync", "dist_sync_device")
 _LOCAL = ("local", "device", "local_allreduce_cpu", "local_allreduce_device", "nccl")
 
 
-class KVStore:
+class KVStore(KVStoreBase):
     """A dictionary of arrays that several devices would share.
 
     >>> kv = mx.kv.create("local")
@@ -29,8 +30,7 @@ class KVStore:
     array([2., 2.], dtype=float32)
     """
 
-    rank, num_workers = 0, 1
-    comm = None  # of several ranks
+    type, rank, num_workers = "local", 0, 1
 
     def __init__(self, type="local"):
         self.type = type
@@ -175,7 +175,8 @@ class KVStoreOfRanks(KVStore):
         self.comm.barrier()
 
 
-KVStoreBase = KVStore
+class NameOfStoreError(ArgumentError, TypeError):
+    """What is no name of a store; MXNet raises a TypeError."""
 
 
 def has_ranks(name):
@@ -184,7 +185,7 @@ def has_ranks(name):
 
 
 def create(name="local"):
-    """A store of that kind: 'local' and 'device' of one rank; 'dist_sync', 'mpi' and 'horovod' of several.
+    """A store: 'local' and 'device' of one rank; 'dist_sync', 'mpi' and 'horovod' of several; or a registered one.
 
     Their ranks are those of `with amp.distributed.group(comm):`, else those of MPI. Raises UnsupportedError for others:
     there are no servers, so 'dist_async' is none.
@@ -193,7 +194,9 @@ def create(name="local"):
     'local'
     """
     if not isinstance(name, str):
-        raise ArgumentError(f"expected the name of a store, got {type(name).__name__}")
+        raise NameOfStoreError(f"expected the name of a store, got {type(name).__name__}")
+    if name.lower() in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[name.lower()]()
     if name in _OF_RANKS:
         return KVStoreOfRanks(name, distributed.current_comm() or distributed.mpi())
     if name not in _LOCAL:

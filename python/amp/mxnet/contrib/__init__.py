@@ -6,9 +6,9 @@
 from ... import nd as _nd
 from ... import sym as _sym
 from .._missing import getter
-from . import amp, autograd, io, tensorboard, text
+from . import amp, autograd, io, svrg_optimization, tensorboard, text
 
-__all__ = ["amp", "autograd", "io", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
+__all__ = ["amp", "autograd", "io", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "tensorboard", "text"]
 
 nd = ndarray = _nd.contrib
 sym = symbol = _sym.contrib

@@ -31,6 +31,37 @@ def begin_alike(parameters, comm):
             comm.broadcast(parameter.data())
 
 
+class StoreReducer:
+    """Adds gradients by the store of a program, a `KVStoreBase`."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def begin_alike(self, parameters):
+        """Gives all ranks the parameters of the first one, now or when their shapes are known."""
+        for index, parameter in enumerate(parameters):
+            fill = functools.partial(self._broadcast, index, parameter)
+            if parameter._data is None:
+                parameter.when_filled = fill
+            else:
+                fill()
+
+    def _broadcast(self, index, parameter, array=None):
+        arrays = [array] if array is not None else parameter.list_data()
+        self._store.broadcast(index, arrays[0], out=arrays)
+
+    def buckets(self, parameters):
+        """Yields the index of each parameter with a gradient, in a list, as soon as its gradients are sums."""
+        for index, parameter in enumerate(parameters):
+            if parameter.grad_req != "null":
+                self._store.pushpull(index, parameter.list_grad(), priority=-index)
+                yield [index]
+
+    def agreed(self, parameters, fresh):
+        """Those that are fresh here: a store tells nothing of other ranks."""
+        return fresh
+
+
 class GradientReducer:
     """Adds gradients over ranks in a thread of its own, bucket by bucket.
 

@@ -47,9 +47,11 @@ class Trainer(SavedTraining):
         weight_grad_reduce="fp32",
     ):
         self._params = _parameters(params)
-        self._kvstore = kvstore if isinstance(kvstore, stores.KVStore) else None
+        self._kvstore = kvstore if isinstance(kvstore, stores.KVStoreBase) else None
         if update_on_kvstore and self._kvstore is None and stores.has_ranks(kvstore):
             raise ArgumentError("update_on_kvstore: pass a KVStore of ranks, not its name")
+        if update_on_kvstore and self._kvstore is not None and not isinstance(self._kvstore, stores.KVStore):
+            raise ArgumentError("update_on_kvstore: a store of your own adds gradients; updates run in the trainer")
         self._updates_in_store = bool(update_on_kvstore) and self._kvstore is not None
         self._set_optimizer(optimizer, optimizer_params or {})
         self._join_ranks(None if kvstore is None else self._kvstore or stores.create(kvstore), weight_grad_reduce)
@@ -60,6 +62,9 @@ class Trainer(SavedTraining):
         dtype = reduced_gradients.dtype_of(weight_grad_reduce)
         comm = None if store is None else store.comm
         self._num_ranks, self._reducer = 1, None
+        if store is not None and not isinstance(store, stores.KVStore):
+            self._reducer = reduced_gradients.StoreReducer(store)
+            self._reducer.begin_alike(self._params)
         if comm is None:
             return
         self._num_ranks = comm.size
@@ -120,7 +125,7 @@ class Trainer(SavedTraining):
             chosen = self._reducer.agreed(self._params, chosen)
         if self._reducer is None or self.loss_scaler is not None:
             self._reduce_all()
-            self._update(chosen, device_gradients.total)
+            self._update(chosen, device_gradients.agreed if self._store_adds else device_gradients.total)
             return
         by_index = dict(chosen)
         for indices in self._reducer.buckets(self._params):  # later ones are added while these are updated
@@ -133,9 +138,14 @@ class Trainer(SavedTraining):
         """
         self._require_own_updates("allreduce_grads")
         for parameter in self._params:
-            if parameter.grad_req != "null":
+            if parameter.grad_req != "null" and not self._store_adds:
                 device_gradients.write_total(parameter)
         self._reduce_all()
+
+    @property
+    def _store_adds(self):
+        """Whether a store of the program adds the gradients of devices, too."""
+        return isinstance(self._reducer, reduced_gradients.StoreReducer)
 
     def _reduce_all(self):
         if self._reducer is not None:
