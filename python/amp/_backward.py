@@ -270,14 +270,24 @@ def _store(leaf, total, replaces):
         leaf.is_fresh = True
 
 
+_all_stay = False  # legacy arrays, too: MXNet 2
+
+
+def let_all_stay(active):
+    """Whether `attach` leaves legacy arrays in their graphs."""
+    global _all_stay
+    _all_stay = bool(active)
+
+
 def attach(array, request="write"):
     """Attaches a gradient of zeros to an array.
 
-    A legacy array forgets where it came from, as in MXNet 1.x. One of NumPy's kind stays part of its graph, as in 2.x.
+    A legacy array forgets where it came from, as in MXNet 1.x, unless `let_all_stay` was told. One of NumPy's kind
+    stays part of its graph, as in 2.x.
     """
     place = array._place
     attach_buffer(array, None, request)
-    if array._is_numpy and isinstance(place, Result) and not place.node.is_spent:
+    if (array._is_numpy or _all_stay) and isinstance(place, Result) and not place.node.is_spent:
         array._place = Retained(drop_retained(place), array._place)
 
 

@@ -591,3 +591,45 @@ def test_recorded_layers_give_states_where_they_get_them(layer):
             again = net(x, net.begin_state(2))
             np.testing.assert_allclose(again[0].asnumpy(), output.asnumpy(), rtol=1e-5)
             assert [state.shape for state in again[1]] == [state.shape for state in states]
+
+
+def test_gradients_of_computed_arrays_with_mxnet_2(monkeypatch):
+    from amp import _backward
+    from amp.mxnet import _generation
+
+    monkeypatch.setattr(_generation, "_default", _generation.ONE)
+    monkeypatch.setattr(_backward, "_all_stay", False)
+    _generation.set_default("2.0.0")
+    x = mx.nd.array([1, 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * x
+        z = y * x
+    y.attach_grad()
+    z.attach_grad()
+    z.backward(mx.nd.array([1, 10]), retain_graph=True)
+    assert [each.grad.asnumpy().tolist() for each in (z, y, x)] == [[1, 10], [1, 20], [3, 120]]
+    y.drop_grad(), z.drop_grad()
+    z.backward()
+    assert y.grad is None and z.grad is None and x.grad.asnumpy().tolist() == [3, 12]
+
+
+def test_children_of_mxnet_2_are_called_for_themselves():
+    class Rows(gluon.Block):
+        def forward(self, x):
+            for child in self._children.values():
+                x = child()(x)
+            return x
+
+    class Numbers(gluon.HybridBlock):
+        def forward(self):
+            return mx.np.ones(2)
+
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        rows = Rows()
+        for layer in (nn.Dense(3, use_bias=False), nn.Lambda("relu"), nn.HybridLambda(lambda x: x * 2), rnn.LSTM(2)):
+            rows.register_child(layer)
+            assert layer() is layer
+        rows.initialize("ones")
+        assert rows(mx.np.ones((1, 2, 2))).shape == (1, 2, 2)
+        assert Numbers()().tolist() == [1, 1]

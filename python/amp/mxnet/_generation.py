@@ -5,6 +5,7 @@ A block is of 2.x exactly if `npx.set_np()` is active when it is made, or if 2.x
 
 from typing import NamedTuple
 
+from .. import _backward
 from .util import is_np_array
 
 
@@ -49,3 +50,4 @@ def set_default(version):
     global _default
     generation = TWO if version.partition(".")[0] == "2" else ONE
     _default = generation._replace(version=version)
+    _backward.let_all_stay(generation.number == 2)

@@ -269,8 +269,8 @@ def _attach_grad(self, grad_req="write", stype=None):
 
     With 'null' there is none: `.grad` is None.
 
-    The array forgets where it came from; one of `mx.np` that was computed while recording stays part of its graph, and
-    gets its gradient besides. Raises ArgumentError for arrays of integers.
+    The array forgets where it came from; one of `mx.np`, and with `mx.install("2.0")` any, that was computed while
+    recording stays part of its graph, and gets its gradient besides. Raises ArgumentError for arrays of integers.
 
     >>> x = amp.nd.array([1, 2])
     >>> x.attach_grad()

@@ -1,6 +1,7 @@
 """The base class of all blocks: parameters, other blocks and hooks, by name."""
 
 import contextlib
+import inspect
 import threading
 
 from ... import _devices
@@ -99,8 +100,20 @@ class Block(ParametersOfBlock):
 
     # ---- calls ----
 
+    def _needs_arguments(self):
+        function = self.forward if type(self).forward is not Block.forward else getattr(self, "hybrid_forward", None)
+        taken = inspect.signature(function).parameters.values() if function else ()
+        required = [p for p in taken if p.name != "F" and p.kind <= p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+        return bool(required)
+
     def __call__(self, *args):
-        """Runs `forward` on arrays; parameters that wait for shapes learn them here."""
+        """Runs `forward` on arrays; parameters that wait for shapes learn them here.
+
+        Without arguments a block of MXNet 2 whose `forward` needs some is the block itself: there, children are weak
+        references, which programs call.
+        """
+        if not args and self._generation.number == 2 and self._needs_arguments():
+            return self
         for hook in list(self._pre_hooks.values()):
             hook(self, args)
         if len(args) == 1 and isinstance(args[0], NDArray):
