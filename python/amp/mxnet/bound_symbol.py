@@ -18,6 +18,7 @@ from ..executor import gradient_runs
 from ..sym import load_json
 from ..sym.slots import inputs_of
 from . import _packing
+from ._common_expressions import are_shared, shared
 from ._missing import getter
 from ._monitored_runs import monitor_of
 from .context import cpu
@@ -39,6 +40,19 @@ class _ObservedRuns:
         if self._plan is not None:
             plans.append(self._plan.executor.alternate_counts())
         return added_counts(*plans)
+
+    def get_optimized_symbol(self):
+        """The symbol that runs, with one node for what it computes several times.
+
+        The variable MXNET_ELIMINATE_COMMON_EXPR=0, when the symbol was bound, leaves those nodes in it, as in MXNet.
+
+        >>> x = amp.sym.Variable("x")
+        >>> bound = (amp.sym.exp(x) + amp.sym.exp(x)).simple_bind(x=(2,))
+        >>> len(bound.get_optimized_symbol().get_internals())
+        3
+        """
+        symbol = self._current_plan().executor.symbol
+        return shared(symbol) if self._shares_expressions else symbol
 
     def _show(self, source, key, is_train):
         if self._monitor is not None:
@@ -75,6 +89,7 @@ class BoundSymbol(_ObservedRuns):
         self._awaits_backward = False  # the last forward run was for training
         self._is_inference = False  # it was not
         self._key = None  # of the random numbers that the last run of inference drew, if it did
+        self._shares_expressions = are_shared()
         self._alternate = _core.alternate_settings()  # of plans, which are built when they are needed
 
     # ---- arrays ----
@@ -286,10 +301,6 @@ class BoundSymbol(_ObservedRuns):
             )
 
     # ---- seeing inside ----
-
-    def get_optimized_symbol(self):
-        """The symbol that runs."""
-        return self._current_plan().executor.symbol
 
     def debug_str(self):
         """The steps of the plan as a table, and `Total N MB allocated`."""

@@ -56,7 +56,8 @@ class CachedOp:
         self._names = sym.list_inputs()
         self._graph = RecordedGraph(sym, "CachedOp")
 
-    def __call__(self, *args, out=None, default_ctx=None):
+    def __call__(self, *args, out=None, default_ctx=None, default_device=None):
+        args = [array for array in args if array is not None]  # MXNet's programs pass None where there is no input
         if len(args) != len(self._names):
             raise ArgumentError(
                 f"CachedOp: expected {len(self._names)} arrays ({', '.join(self._names)}), got {len(args)}"

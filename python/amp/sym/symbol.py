@@ -151,18 +151,19 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         return {name: _with_short_keys(attributes) for name, attributes in self._handle.attr_dict().items()}
 
     def _set_attr(self, **kwargs):
-        """Sets attributes, text, of this symbol's node; symbols that were composed before keep what they had."""
+        """Sets attributes, text, of this symbol's node, or its name; symbols that were composed before stay."""
         wrong = [key for key, value in kwargs.items() if not isinstance(value, str)]
         if wrong:
             raise ArgumentError(f"attributes are text, got {wrong[0]}={kwargs[wrong[0]]!r}")
+        name = kwargs.pop("name", self.name)
         attributes = {**self._attributes(), **kwargs}
         if self.list_inputs() == [self.name]:
-            self._handle = _core.variable(self.name, attributes)
+            self._handle = _core.variable(name, attributes)
             return
         import json  # slow to import
 
         graph, node = self._graph_and_node()
-        node["attrs"] = attributes
+        node["attrs"], node["name"] = attributes, name
         self._handle = load_json(json.dumps(graph))._handle
 
     def _gen_atomic_symbol(self):
@@ -212,10 +213,10 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         return load_json, (self.tojson(),)
 
     def __copy__(self):
-        return Symbol(self._handle)
+        return type(self)(self._handle)
 
     def __deepcopy__(self, memo):
-        return Symbol(self._handle)  # nodes are immutable
+        return type(self)(self._handle)  # nodes are immutable
 
     # ---- composition ----
 

@@ -9,7 +9,7 @@ from .. import np
 from . import recurrent
 from .contrib.rnn import conv_rnn_cell
 from .contrib.rnn.conv_rnn_cell import *  # noqa: F403 - MXNet 2 has these cells here
-from .contrib.rnn.rnn_cell import VariationalDropoutCell  # noqa: F401
+from .contrib.rnn.rnn_cell import VariationalDropoutCell, dynamic_unroll  # noqa: F401
 from .nn.layer import Layer
 from .recurrent import *  # noqa: F403 - cells are named here
 from .recurrent.projected import LSTMPCell
