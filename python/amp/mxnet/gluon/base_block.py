@@ -101,10 +101,9 @@ class Block(ParametersOfBlock):
     # ---- calls ----
 
     def _needs_arguments(self):
-        function = self.forward if type(self).forward is not Block.forward else getattr(self, "hybrid_forward", None)
-        taken = inspect.signature(function).parameters.values() if function else ()
-        required = [p for p in taken if p.name != "F" and p.kind <= p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
-        return bool(required)
+        functions = self.forward, getattr(self, "hybrid_forward", None)
+        taken = [p for function in functions if function for p in inspect.signature(function).parameters.values()]
+        return any(p.name != "F" and p.kind <= p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in taken)
 
     def __call__(self, *args):
         """Runs `forward` on arrays; parameters that wait for shapes learn them here.
