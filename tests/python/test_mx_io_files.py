@@ -200,7 +200,5 @@ def test_lines_that_are_no_numbers(tmp_path):
 def test_errors_of_pictures(records):
     with pytest.raises(amp.ArgumentError, match="data_shape: expected"):
         mx.io.ImageRecordIter(**{**records, "data_shape": (5, 4, 4)})
-    with pytest.raises(amp.UnsupportedError, match="max_rotate_angle is not supported"):
-        mx.io.ImageRecordIter(**records, max_rotate_angle=10)
     with pytest.raises(amp.ArgumentError, match="record 0 has 2 labels, not 3"):
         next(mx.io.ImageRecordIter(**records, label_width=3))

@@ -6,26 +6,12 @@ import os
 import numpy as np
 
 from .. import nd
-from ..base import ArgumentError, UnsupportedError
-from . import _pictures, _resize, recordio
+from ..base import ArgumentError
+from . import _pictures, recordio
 from ._io_files import RowsOfFile
+from ._record_augmenter import DEFAULTS, RecordAugmenter
 
-# What changes pictures in ways that are not supported, with the values that leave them as they are.
-_WITHOUT_EFFECT = {
-    "max_rotate_angle": 0,
-    "max_aspect_ratio": 0,
-    "max_shear_ratio": 0,
-    "max_random_scale": 1,
-    "min_random_scale": 1,
-    "rotate": -1,
-    "random_h": 0,
-    "random_s": 0,
-    "random_l": 0,
-    "max_random_illumination": 0,
-    "max_random_contrast": 0,
-    "pca_noise": 0,
-    "pad": 0,
-}
+_NO_EFFECT = "and_mirror dtype aug_seq verbose shuffle_chunk_size shuffle_chunk_seed mean_a std_a".split()
 
 
 class ImageRecordIter(RowsOfFile):
@@ -34,9 +20,12 @@ class ImageRecordIter(RowsOfFile):
     `data_shape` is (channels, height, width) with 1 or 3 channels. `path_imgidx`: the index, without which the file is
     read through once. `shuffle` and `seed` give the order of each round. `resize` is the size of the shorter side;
     then the middle is cut out, or with `rand_crop` a random part; `rand_mirror` mirrors half of the pictures, `mirror`
-    all. Pixels become (pixel - mean) / std * scale: `mean_r`, `mean_g`, `mean_b`, `std_r`, ..., or `mean_img`, a file
-    of arrays, which is written where there is none. `preprocess_threads` pictures are read at a time. `label_width`
-    is the number of labels. Raises UnsupportedError for other changes, such as rotations.
+    all. `random_resized_crop` cuts out a part of random area (`min_random_area`, `max_random_area`) and ratio, and
+    resizes it. `max_rotate_angle`, `rotate`, `max_shear_ratio`, `max_aspect_ratio`, `max_random_scale`, `pad`,
+    `brightness`, `random_h` and the others of MXNet change pictures as there; `seed_aug` is for random numbers. Pixels
+    become (pixel - mean) / std * scale: `mean_r`, `mean_g`, `mean_b`, `std_r`, ..., or `mean_img`, a file of arrays,
+    which is written where there is none. `preprocess_threads` pictures are read at a time. `label_width` is the number
+    of labels. Raises ArgumentError for changes that do not go together.
 
     >>> writer = mx.recordio.MXIndexedRecordIO("pictures.idx", "pictures.rec", "w")
     >>> for i in range(4):
@@ -62,8 +51,6 @@ class ImageRecordIter(RowsOfFile):
         seed_aug=None,
         preprocess_threads=4,
         round_batch=True,
-        resize=-1,
-        rand_crop=False,
         rand_mirror=False,
         mirror=False,
         mean_img=None,
@@ -74,24 +61,24 @@ class ImageRecordIter(RowsOfFile):
         std_g=1.0,
         std_b=1.0,
         scale=1.0,
-        inter_method=1,
+        max_random_contrast=0.0,
+        max_random_illumination=0.0,
         **kwargs,
     ):
         if len(data_shape) != 3 or data_shape[0] not in (1, 3):
             raise ArgumentError(f"data_shape: expected (1 or 3, height, width), got {tuple(data_shape)}")
         self._path = os.fspath(path_imgrec)
         self._positions = _positions(self._path, path_imgidx)
-        options = {key: value for key, value in kwargs.items() if key not in ("and_mirror", "dtype", "fill_value")}
-        for name, value in _WITHOUT_EFFECT.items():
-            if options.pop(name, value) != value:
-                raise UnsupportedError(f"ImageRecordIter: {name} is not supported; change pictures in a Dataset")
+        options = {key: value for key, value in kwargs.items() if key not in _NO_EFFECT}
+        changes = {name: options.pop(name) for name in DEFAULTS if name in options}
+        self._change = RecordAugmenter(data_shape, changes)
         shapes = tuple(data_shape), (label_width,)
         super().__init__(len(self._positions), shapes, batch_size, round_batch, self._dtype, **options)
         self._file = recordio.MXRecordIO(self._path, "r")
         self._data_shape, self._label_width, self._shuffle = tuple(data_shape), label_width, shuffle
         self._seed, self._seed_aug, self._round = seed, seed if seed_aug is None else seed_aug, 0
-        self._resize, self._rand_crop, self._method = resize, rand_crop, inter_method
         self._rand_mirror, self._mirror = rand_mirror, mirror
+        self._random_contrast, self._random_illumination = max_random_contrast, max_random_illumination
         self._threads = concurrent.futures.ThreadPoolExecutor(max(1, preprocess_threads), "amp-pictures")
         channels = slice(None) if data_shape[0] == 3 else slice(0, 1)
         self._mean = np.array([mean_r, mean_g, mean_b], np.float32)[channels, None, None]
@@ -118,21 +105,17 @@ class ImageRecordIter(RowsOfFile):
 
     def _picture(self, number):
         """(the numbers of a picture, its labels)"""
-        pixels, label = self._pixels(number)
-        values = pixels.transpose(2, 0, 1).astype(np.float32)
-        return (values - self._mean) / self._std * self._scale, label
-
-    def _pixels(self, number):
-        header, data = recordio.unpack(self._file.record_at(self._positions[number]))
-        channels, height, width = self._data_shape
-        pixels = _pictures.decode(data, 1 if channels == 3 else 0)
         draw = np.random.default_rng([self._seed_aug, self._round, int(number)])
-        if self._resize > 0:
-            pixels = self._resized(pixels, self._resize / min(pixels.shape[:2]))
-        pixels = self._resized(pixels, max(1.0, height / pixels.shape[0], width / pixels.shape[1]))
-        room = pixels.shape[0] - height, pixels.shape[1] - width
-        y, x = (draw.integers(n + 1) for n in room) if self._rand_crop else (n // 2 for n in room)
-        pixels = pixels[y : y + height, x : x + width]
+        pixels, label = self._pixels(number, draw)
+        values = pixels.transpose(2, 0, 1).astype(np.float32) - self._mean
+        if self._random_contrast or self._random_illumination:
+            factor, shift = draw.uniform(-1, 1, 2) * (self._random_contrast, self._random_illumination)
+            values = values * np.float32(1 + factor) + np.float32(shift)
+        return values / self._std * self._scale, label
+
+    def _pixels(self, number, draw):
+        header, data = recordio.unpack(self._file.record_at(self._positions[number]))
+        pixels = self._change(_pictures.decode(data, 1 if self._data_shape[0] == 3 else 0), draw)
         if self._mirror or (self._rand_mirror and draw.random() < 0.5):
             pixels = pixels[:, ::-1]
         labels = np.atleast_1d(np.asarray(header.label, np.float32))
@@ -140,17 +123,11 @@ class ImageRecordIter(RowsOfFile):
             raise ArgumentError(f"{self._path}: record {number} has {labels.size} labels, not {self._label_width}")
         return pixels, labels[: self._label_width]
 
-    def _resized(self, pixels, factor):
-        if factor == 1:
-            return pixels
-        height, width = (max(1, round(size * factor)) for size in pixels.shape[:2])
-        method = _resize.chosen(self._method, pixels.shape[:2], (height, width), lambda n: 1)
-        return _resize.resize(pixels, height, width, method)
-
     def _mean_picture(self, path):
         """That of a file; where there is none, that of all pictures, which is written."""
         if not os.path.isfile(path):
-            total = sum(self._pixels(number)[0].transpose(2, 0, 1).astype(np.float64) for number in self._sorted)
+            rounds = ((number, np.random.default_rng([self._seed_aug, 0, int(number)])) for number in self._sorted)
+            total = sum(self._pixels(*each)[0].transpose(2, 0, 1).astype(np.float64) for each in rounds)
             nd.save(path, {"mean_img": nd.array(total / len(self._sorted))})
         loaded = nd.load(path)
         return (loaded["mean_img"] if isinstance(loaded, dict) else loaded[0]).asnumpy()
@@ -176,9 +153,4 @@ def _positions(path, index):
     if os.path.isfile(index):
         reader = recordio.MXIndexedRecordIO(index, path, "r")
         return [reader.idx[key] for key in reader.keys]
-    reader, positions = recordio.MXRecordIO(path, "r"), []
-    while True:
-        position = reader.tell()
-        if reader.read() is None:
-            return positions
-        positions.append(position)
+    return recordio.MXRecordIO(path, "r").positions()

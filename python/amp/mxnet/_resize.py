@@ -99,23 +99,33 @@ def _enlarging_area(old, new):
 
 
 def _cubic(old, new):
-    left, x = _centres(old, new)
+    left, right_share = _centres(old, new)
+    return _around(left, cubic_weights(right_share), old)
+
+
+def cubic_weights(x):
+    """Those of the four pixels around places that lie `x` right of a pixel."""
     a = np.float32(-0.75)
     weights = [
         ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a,
         ((a + 2) * x - (a + 3)) * x * x + 1,
         ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1,
     ]
-    return _around(left, [*weights, 1 - sum(weights)], old)
+    return [*weights, 1 - sum(weights)]
 
 
 def _lanczos(old, new):
-    left, x = _centres(old, new)
+    left, right_share = _centres(old, new)
+    return _around(left, lanczos_weights(right_share), old)
+
+
+def lanczos_weights(x):
+    """Those of the eight pixels around places that lie `x` right of a pixel."""
     distances = np.stack([x.astype(np.float64) + 3 - k for k in range(8)])
     with np.errstate(divide="ignore", invalid="ignore"):
         y = np.pi * distances
         weights = np.where(np.abs(distances) < 1e-6, 1.0, 4 * np.sin(y) * np.sin(y / 4) / (y * y))
-    return _around(left, list((weights / weights.sum(axis=0)).astype(np.float32)), old)
+    return list((weights / weights.sum(axis=0)).astype(np.float32))
 
 
 def _around(left, weights, old):
