@@ -84,7 +84,6 @@ def test_modules_that_do_not_exist():
         (lambda: mx.Executer, "'amp.mxnet' has no attribute 'Executer'"),
         (lambda: mx.io.ImageDetRecordIter, "mxnet.io.ImageDetRecordIter is left out: detection's augmenters"),
         (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not supported"),
-        (lambda: mx.base._LIB, "get_all_registered_operators"),
         (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
         (lambda: mx.mxnet, "has no attribute 'mxnet'"),
     ],
@@ -95,7 +94,7 @@ def test_names_that_are_not_there(look_up, message):
 
 
 def test_names_that_are_left_out_are_unsupported_and_not_there():
-    assert not hasattr(mx.base, "_LIB") and issubclass(amp.base.MissingNameError, amp.UnsupportedError)
+    assert not hasattr(mx.io, "ImageDetRecordIter") and issubclass(amp.base.MissingNameError, amp.UnsupportedError)
 
 
 def test_modules_that_are_left_out_can_be_imported():
@@ -191,3 +190,22 @@ def test_errors_are_those_that_programs_catch():
     assert issubclass(mx.MXNetError, RuntimeError)
     with pytest.raises(RuntimeError):
         mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))
+
+
+def test_objects_that_are_left_out_can_be_imported_and_refuse_calls():
+    from amp.mxnet.module.executor_group import DataParallelExecutorGroup
+
+    from amp.mxnet.base import _LIB, check_call
+    from amp.mxnet.model import DataParallelExecutorManager
+    from amp.mxnet.util import _NumpyArrayScope
+
+    for call, reason in (
+        (lambda: check_call(_LIB.MXNDArrayCreate(None)), "get_all_registered_operators"),
+        (DataParallelExecutorGroup, "use mx.mod.Module"),
+        (DataParallelExecutorManager, "use mx.mod.Module"),
+    ):
+        with pytest.raises(amp.UnsupportedError, match=reason):
+            call()
+    with _NumpyArrayScope(True):
+        assert mx.is_np_array()
+    assert not mx.is_np_array()

@@ -176,6 +176,7 @@ __all__ = [
 
 
 _missing.install_modules()
+_missing.install_objects()
 _layout.install()
 _borrowed.install(_missing.missing)
 

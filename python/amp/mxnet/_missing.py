@@ -88,6 +88,21 @@ def install_modules():
         setattr(sys.modules[owner], name, module)
 
 
+# Those that are classes or libraries, which programs import at their beginning, too.
+_REFUSED_OBJECTS = {
+    "base._LIB": RefusedModule,
+    "model.DataParallelExecutorManager": refusing,
+    "module.DataParallelExecutorGroup": refusing,
+}
+
+
+def install_objects():
+    """Puts something that refuses to be called in the place of what is left out of a module."""
+    for dotted_name, make in _REFUSED_OBJECTS.items():
+        owner, _, name = dotted_name.rpartition(".")
+        setattr(sys.modules[f"{_PACKAGE}.{owner}"], name, make(f"{_PACKAGE}.{dotted_name}", _REASONS[dotted_name]))
+
+
 def missing(module, name, candidates=()):
     """The error for a module's `__getattr__` to raise: MissingNameError with the reason, else AttributeError."""
     return names.missing(module, name, candidates, _REASONS.get(f"{module}.{name}"[len(_PACKAGE) + 1 :]))

@@ -141,6 +141,16 @@ def np_shape(active=True):
     return _Semantics(shape=active)
 
 
+class _NumpyArrayScope(_Semantics):
+    """MXNet 1.x's class of such scopes."""
+
+    _current = None
+
+    def __init__(self, is_np_array):
+        super().__init__(array=is_np_array)
+        self._is_np_array = is_np_array
+
+
 def np_array(active=True):
     """A scope with `is_np_array() == active`.
 
