@@ -80,13 +80,15 @@ class Distribution:
 
     def broadcast_to(self, batch_shape):
         """The distribution with parameters of that shape."""
-        new = copy.copy(self)
+        new, names = copy.copy(self), self._parameter_names()
         for name, value in vars(self).items():
             if isinstance(value, Distribution):
                 setattr(new, name, value.broadcast_to(batch_shape))
-            elif name in self._parameter_names():
+            elif name in names:
                 shape = (*batch_shape, *[-2] * self._event_axes.get(name, 0))
                 setattr(new, name, np.broadcast_to(value, shape))
+            elif isinstance(getattr(type(self), name, None), cached_property):
+                delattr(new, name)  # it has the old shape
         return new
 
     def _parameter_names(self):
