@@ -32,6 +32,20 @@ IN_SCOPE = {
 CLASSES = {**OUT_OF_SCOPE, **IN_SCOPE}
 
 
+# What an error says about the class of a new entry.
+_GUESSES = (
+    (
+        "download",
+        "pictures, data sets or models from the network",
+        r"download|no parameters come with|README\.md|get_cifar|mnist",
+    ),
+    ("sparse", "sparse storage", r"row_sparse|csr|[Ss]parse|stype"),
+    ("int8", "int8 quantization", r"int8|quantiz"),
+    ("c-api", "MXNet's C interface", r"C interface|mxnet_predict|_ffi|_LIB"),
+    ("extension", "libraries of operators", r"librar"),
+)
+
+
 class Entry(NamedTuple):
     """One line of the list."""
 
@@ -156,8 +170,12 @@ def _by_function(tests):
 
 
 def _new(pattern, before, error):
-    reason = " ".join(error.split())[:140] or "no message"
-    return Entry(pattern, before.kind, before.reason) if before else Entry(pattern, "open", reason)
+    if before:
+        return Entry(pattern, before.kind, before.reason)
+    for kind, reason, text in _GUESSES:
+        if re.search(text, error):
+            return Entry(pattern, kind, reason)
+    return Entry(pattern, "open", " ".join(error.split())[:140] or "no message")
 
 
 def text_of(entries, head):

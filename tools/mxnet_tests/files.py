@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "plugin", "-c", "/dev/null", "-W", "ignore")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "plugin", "-c", "/dev/null", "-p", "no:warnings")
 TIMEOUT = ("--timeout",)  # of the plugin pytest-timeout
 
 

@@ -15,6 +15,14 @@ from pathlib import Path
 import pytest
 
 
+def pytest_configure(config):
+    """Tests of master share functions in a folder of theirs that has the name of this package."""
+    if (config.rootpath / "amp" / "common.py").exists():
+        import amp
+
+        amp.__path__.append(str(config.rootpath / "amp"))
+
+
 def pytest_collection_modifyitems(items):
     """Leaves out what is done, and all but a sample of each function's parameter sets."""
     done = set(Path(os.environ["SKIP"]).read_text().splitlines()) if os.environ.get("SKIP") else ()
