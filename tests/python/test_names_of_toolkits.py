@@ -45,7 +45,7 @@ sym.contrib.__all__
 """.split()
 
 REFUSED = {
-    "image.detection.DetHorizontalFlipAug": "detection",
+    "io.ImageDetRecordIter": "detection",
     "module.executor_group.DataParallelExecutorGroup": "use mx.mod.Module",
     "nd.contrib.fft": "GPUs alone",
     "nd.contrib.quantize": "int8",

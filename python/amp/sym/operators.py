@@ -131,6 +131,11 @@ class Operator:
         fields = [field["name"] for field in info["fields"]]
         self._order = [*info["inputs"], *fields, "name", "attr"]
 
+    @property
+    def order(self):
+        """Names of arguments in the order in which they are passed: inputs, then attributes."""
+        return self._order
+
     def split(self, args, kwargs):
         """(inputs by position, {input: tensor}, {attribute: text}, name, attr) of a call."""
         if self.registered_name in _OTHER_ARGUMENTS:

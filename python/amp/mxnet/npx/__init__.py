@@ -101,6 +101,48 @@ def waitall():
     """
 
 
+# Arguments of MXNet 2's functions where operators have others: their order, and what `a:lhs` is the name of here.
+_ARGUMENTS = {
+    "batch_dot": "a:lhs b:rhs transpose_a transpose_b forward_stype",
+    "convolution": """data weight bias kernel stride dilate pad num_filter num_group workspace no_bias cudnn_tune
+        cudnn_off layout""",
+    "log_softmax": "data axis length temperature use_length dtype",
+    "one_hot": "data:indices depth on_value off_value dtype",
+    "pick": "data index axis mode keepdims",
+    "reshape": "a:data newshape reverse order",
+    "rnn": """data parameters state state_cell sequence_length mode state_size num_layers bidirectional state_outputs p
+        use_sequence_length projection_size lstm_state_clip_min lstm_state_clip_max lstm_state_clip_nan""",
+    "softmax": "data length axis temperature use_length dtype",
+}
+
+
+def _with_own_arguments(operator):
+    def function(*args, **kwargs):
+        return _run(operator, args, kwargs, ndarray)
+
+    return function
+
+
+def _with_arguments(operator, arguments):
+    own = {name: other or name for name, _, other in (part.partition(":") for part in arguments.split())}
+    renamed = {name for name, other in own.items() if name != other}
+    alike = next((i for i, pair in enumerate(zip(own.values(), operator.order)) if len(set(pair)) > 1), len(own))
+
+    def function(*args, **kwargs):
+        if len(args) <= alike and renamed.isdisjoint(kwargs):
+            return _run(operator, args, kwargs, ndarray)
+        if len(args) > len(own):
+            raise TypeError(f"{operator.name}() takes {len(own)} arguments, got {len(args)}")
+        given = dict(zip(own.values(), args))
+        for name, value in kwargs.items():
+            if own.get(name, name) in given:
+                raise TypeError(f"{operator.name}() got several values for the argument {name!r}")
+            given[own.get(name, name)] = value
+        return _run(operator, (), {name: value for name, value in given.items() if value is not None}, ndarray)
+
+    return function
+
+
 @functools.cache
 def _find(name):
     operators = _core.operator_names()
@@ -108,10 +150,7 @@ def _find(name):
     if full_name is None:
         return None
     operator = _Operator(name, _core.operator_info(full_name), NDArray)
-
-    def function(*args, **kwargs):
-        return _run(operator, args, kwargs, ndarray)
-
+    function = _with_arguments(operator, _ARGUMENTS[name]) if name in _ARGUMENTS else _with_own_arguments(operator)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The operator `{full_name}` on `mx.np` arrays; see `amp.sym.{full_name}`."
     return function

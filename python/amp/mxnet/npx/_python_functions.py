@@ -66,7 +66,7 @@ def savez(file, *args, **kwds):
     nd.save(file, {**unnamed, **kwds}, format="npz")
 
 
-def nonzero(x):
+def nonzero(a):
     """The indices of the elements that are not 0, one row for each, int64; a number counts as an array of one.
 
     A hybridized block with it runs without a graph: the shape depends on the elements.
@@ -76,7 +76,7 @@ def nonzero(x):
            [1, 1]])
     """
     _trace.refuse("mx.npx.nonzero")
-    return ndarray(np.ascontiguousarray(np.argwhere(np.atleast_1d(asarray(x).asnumpy())), np.int64))
+    return ndarray(np.ascontiguousarray(np.argwhere(np.atleast_1d(asarray(a).asnumpy())), np.int64))
 
 
 def cond(pred, then_func, else_func, inputs=(), name=None):
@@ -92,7 +92,7 @@ def cond(pred, then_func, else_func, inputs=(), name=None):
     return control_flow.cond(pred, lambda: then_func(*inputs), lambda: else_func(*inputs))
 
 
-def constraint_check(input, msg=""):  # noqa: A002 - MXNet's name
+def constraint_check(x, msg=""):
     """True as an array, to multiply by; raises ArgumentError with the text `msg` unless all elements are true.
 
     A hybridized block with it runs without a graph.
@@ -101,7 +101,7 @@ def constraint_check(input, msg=""):  # noqa: A002 - MXNet's name
     array(True)
     """
     _trace.refuse("mx.npx.constraint_check")
-    if not asarray(input).asnumpy().all():
+    if not asarray(x).asnumpy().all():
         raise ArgumentError(msg or "constraint_check: a constraint does not hold")
     return ndarray(np.array(True))
 
