@@ -34,7 +34,7 @@ for i in range(count.value):
 
 # Registered names as regular expressions, and the modules of amp.mxnet that have a function of the name's last part.
 PLACES = (
-    (r"_contrib_(.*)|_((?:mp_|multi_)*(?:adamw|adabelief|lamb|lans)_update)", "nd.contrib"),
+    (r"_contrib_(.*)|_((?:multi_)?(?:mp_)?(?:adamw|adabelief|lamb|lans)_update)", "nd.contrib"),
     (r"_image_(.*)", "nd.image"),
     (r"_npx__image_(.*)", "npx.image"),
     (r"_npi_cv(im.*)|_cv(.*)", "image"),

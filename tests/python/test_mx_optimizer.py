@@ -344,3 +344,44 @@ def test_callbacks(tmp_path, caplog):
     for epoch in range(3):
         save(epoch, net, arrays, {})
     assert [path.name for path in sorted(tmp_path.glob("*.params"))] == ["net-0002.params"]
+
+
+@pytest.mark.parametrize("is_low", [False, True])
+@pytest.mark.parametrize("clip", [-1, 0.3])
+def test_adabelief_and_its_lists(is_low, clip):
+    draw = np.random.default_rng(2)
+    w, g, m, v = (draw.random((2, 3)).astype("f4") for _ in range(4))
+    step = np.float32(2) * g + np.float32(0.1) * w
+    step = np.clip(step, -clip, clip) if clip >= 0 else step
+    mean = 0.9 * m + 0.1 * step
+    var = 0.999 * v + 0.001 * (step - mean) ** 2 + 1e-8
+    wanted = w - 0.5 * (0.2 * mean / (np.sqrt(var) + 1e-8))
+    options = {"wd": 0.1, "clip_gradient": clip}
+
+    def arrays():
+        weight, grad = (mx.nd.array(each, dtype="float16" if is_low else "float32") for each in (w, g))
+        return [weight, grad, mx.nd.array(m), mx.nd.array(v), *([mx.nd.array(w)] if is_low else [])]
+
+    prefix, rtol = ("mp_", 2e-3) if is_low else ("", 1e-5)
+    single = arrays()
+    update = getattr(mx.nd.contrib, f"{prefix}adabelief_update")
+    update(*single, mx.nd.array([np.nan]), lr=0.2, eta=0.5, out=single[0], **options)
+    np.testing.assert_allclose(single[0].asnumpy(), w, rtol=rtol)  # nothing happened
+    update(*single, mx.nd.array([2]), lr=0.2, eta=0.5, out=single[0], **options)
+    several = [[array] for array in arrays()]
+    named = {"lrs": [0.2], "wds": [0.1], "etas": [0.5], "clip_gradient": clip, "out": several[0]}
+    getattr(mx.nd.contrib, f"multi_{prefix}adabelief_update")(*several, 2.0, **named)
+    for found in (single, [array for (array,) in several]):
+        for array, expected in zip(found, (wanted, g, mean, var, wanted)):
+            np.testing.assert_allclose(array.asnumpy(), expected, rtol=rtol, atol=1e-6)
+
+
+def test_phases_of_lamb_for_low_precision():
+    zeros = [mx.nd.zeros(2), mx.nd.zeros(2)]
+    low, exact, grad = mx.nd.array([1, 2], dtype="float16"), mx.nd.array([1, 2]), mx.nd.array([1, 1], dtype="float16")
+    step = mx.nd.mp_lamb_update_phase1(low, grad, *zeros, exact, t=1, wd=0.1)
+    np.testing.assert_allclose(step.asnumpy(), [1.1, 1.2], rtol=1e-3)
+    norms = mx.nd.array([2]), mx.nd.array([4])
+    out = mx.nd.mp_lamb_update_phase2(low, step, *norms, exact, lr=0.1, out=low)
+    np.testing.assert_allclose(exact.asnumpy(), [0.945, 1.94], rtol=1e-3)
+    assert out is low and low.dtype == np.float16 and abs(low.asnumpy() - [0.945, 1.94]).max() < 2e-3

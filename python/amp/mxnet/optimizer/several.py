@@ -91,16 +91,68 @@ def mp_adamw_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, ou
     return _adamw(weight, weight32, grad, mean, var, rescale_grad, lr, eta, out=out, **given)
 
 
-def _adamw(weight, exact, grad, mean, var, rescale_grad, lr, eta, beta1, beta2, epsilon, wd, clip_gradient, out):
+def adabelief_update(
+    weight,
+    grad,
+    mean,
+    var,
+    rescale_grad,
+    lr,
+    eta,
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    wd=0.0,
+    clip_gradient=-1.0,
+    out=None,
+):
+    """A step of AdaBelief: `var` is of the distance of the gradient, decay included, from its mean. Of MXNet 2.
+
+    Nothing happens where `rescale_grad` is 0 or not finite.
+
+    >>> weight, grad, zeros = amp.nd.array([1]), amp.nd.array([0.5]), lambda: amp.nd.zeros((1,))
+    >>> mx.nd.contrib.adabelief_update(weight, grad, zeros(), zeros(), 1.0, lr=0.1, eta=1.0).asnumpy().round(3)
+    array([0.649], dtype=float32)
+    """
+    options = beta1, beta2, epsilon, wd, clip_gradient
+    return _adamw(weight, weight, grad, mean, var, rescale_grad, lr, eta, *options, out, is_belief=True)
+
+
+def mp_adabelief_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, out=None, **options):
+    """`adabelief_update` of a float16 or bfloat16 weight, whose float32 copy `weight32` is what is updated."""
+    given = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "wd": 0.0, "clip_gradient": -1.0, **options}
+    return _adamw(weight, weight32, grad, mean, var, rescale_grad, lr, eta, out=out, is_belief=True, **given)
+
+
+def _adamw(
+    weight,
+    exact,
+    grad,
+    mean,
+    var,
+    rescale_grad,
+    lr,
+    eta,
+    beta1,
+    beta2,
+    epsilon,
+    wd,
+    clip_gradient,
+    out,
+    is_belief=False,
+):
     scale = float(rescale_grad.asnumpy().reshape(-1)[0]) if hasattr(rescale_grad, "asnumpy") else float(rescale_grad)
     if not np.isfinite(scale) or scale == 0:
         return _written(out, weight.asnumpy()) if out is not weight else out
     g = _f32(grad) * np.float32(scale)
+    if is_belief:
+        g += np.float32(wd) * _f32(exact)
     if clip_gradient >= 0:
         g = np.clip(g, -clip_gradient, clip_gradient)
     m = beta1 * _f32(mean) + (1 - beta1) * g
-    v = beta2 * _f32(var) + (1 - beta2) * g * g
-    updated = _f32(exact) - eta * (lr * m / (np.sqrt(v) + epsilon) + wd * _f32(exact))
+    v = beta2 * _f32(var) + (1 - beta2) * np.square(g - m if is_belief else g) + (epsilon if is_belief else 0)
+    decay = 0 if is_belief else wd * _f32(exact)
+    updated = _f32(exact) - eta * (lr * m / (np.sqrt(v) + epsilon) + decay)
     _written(mean, m)
     _written(var, v)
     if exact is not weight:
@@ -251,6 +303,18 @@ def lamb_update_phase2(weight, g, r1, r2, lr, lower_bound=-1.0, upper_bound=-1.0
     return _written(out, _f32(weight) - np.float32(lr * trust) * _f32(g))
 
 
+def mp_lamb_update_phase1(weight, grad, mean, var, weight32, **options):
+    """`lamb_update_phase1` of a float16 or bfloat16 weight, whose float32 copy is `weight32`."""
+    return lamb_update_phase1(weight32, grad, mean, var, **options)
+
+
+def mp_lamb_update_phase2(weight, g, r1, r2, weight32, lr, lower_bound=-1.0, upper_bound=-1.0, out=None):
+    """`lamb_update_phase2` of a float16 or bfloat16 weight, whose float32 copy `weight32` is what is updated."""
+    updated = lamb_update_phase2(weight32, g, r1, r2, lr, lower_bound, upper_bound).asnumpy()
+    _written(weight32, updated)
+    return _written(out, updated if out is not None else updated.astype(weight.dtype))
+
+
 def multi_sum_sq(*arrays, num_arrays=None, out=None):
     """The sums of the squares of arrays, as one array.
 
@@ -282,11 +346,25 @@ FUNCTIONS = {
     for name in [f"{prefix}multi_{single}"]
 }
 FUNCTIONS.update(
-    (function.__name__, function) for function in (lamb_update_phase1, lamb_update_phase2, multi_lars, multi_sum_sq)
+    (function.__name__, function)
+    for function in (
+        lamb_update_phase1,
+        lamb_update_phase2,
+        mp_lamb_update_phase1,
+        mp_lamb_update_phase2,
+        multi_lars,
+        multi_sum_sq,
+    )
 )
 _ARRAYS = ("weights", "grads", "mean", "var")
 # Those of `mx.nd.contrib`.
 CONTRIB = {
+    "adabelief_update": adabelief_update,
+    "mp_adabelief_update": mp_adabelief_update,
+    "multi_adabelief_update": _multi_adamw("multi_adabelief_update", adabelief_update, _ARRAYS),
+    "multi_mp_adabelief_update": _multi_adamw(
+        "multi_mp_adabelief_update", mp_adabelief_update, (*_ARRAYS, "weights32")
+    ),
     "adamw_update": adamw_update,
     "group_adagrad_update": group_adagrad_update,
     "mp_adamw_update": mp_adamw_update,
