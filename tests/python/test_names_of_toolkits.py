@@ -45,7 +45,7 @@ sym.contrib.__all__
 """.split()
 
 REFUSED = {
-    "io.ImageDetRecordIter": "detection",
+    "io.ImageDetRecordIter": "pictures with boxes",
     "module.executor_group.DataParallelExecutorGroup": "use mx.mod.Module",
     "nd.contrib.fft": "GPUs alone",
     "nd.contrib.quantize": "int8",

@@ -9,7 +9,7 @@ from .._missing import refusing
 
 _INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
 _NETWORK = "downloads and data sets are not supported; pass files of your own"
-_DETECTION = "records of pictures with boxes are read by mx.image.ImageDetIter: there is no detection iterator in mx.io"
+_DETECTION = "pictures with boxes are read by mx.image.ImageDetIter"
 
 _C_INTERFACE = "the C interface is not supported"
 _DISPATCH = "NumPy's functions take arrays of mx.np as they are; there are no tables of them"
