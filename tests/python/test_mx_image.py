@@ -321,6 +321,19 @@ def test_files(tmp_path):
     assert (np.asarray(again) == pixels).all()
 
 
+@pytest.mark.parametrize("extension", [".png", ".bmp", ".jpg"])
+def test_grey_levels_of_files(extension):
+    """libpng drops places, OpenCV rounds, and JPEG holds grey levels."""
+    pixels = np.random.default_rng(3).integers(90, 160, (9, 8, 3), dtype=np.uint8).repeat(8, 0).repeat(8, 1)
+    data = mx.image.imencode(pixels, img_fmt=extension, quality=90 if extension == ".jpg" else 3)
+    grey = mx.image.imdecode(data, flag=0).asnumpy()[:, :, 0].astype(int)
+    red, green, blue = np.moveaxis(mx.image.imdecode(data).asnumpy().astype(int), -1, 0)
+    exact = 0.299 * red + 0.587 * green + 0.114 * blue
+    if extension == ".png":
+        assert (grey == (9797 * red + 19234 * green + 3737 * blue) // 32768).all()
+    assert np.abs(grey - exact).max() < {".png": 1.02, ".bmp": 0.51, ".jpg": 2.5}[extension]
+
+
 def test_pictures_in_records():
     pytest.importorskip("PIL")
     for fmt, quality in ((".png", 9), (".bmp", 0), (".jpg", 100)):

@@ -27,14 +27,28 @@ def decode(data, flag=1, to_rgb=True):
     image_module = _pillow()
     try:
         picture = image_module.open(io.BytesIO(data))
+        if flag == 0:
+            picture.draft("L", None)  # JPEG holds grey levels
         picture.load()
     except OSError as error:
         raise ArgumentError(f"bytes are no picture that Pillow reads: {error}") from None
+    if flag == 0 and picture.mode in ("RGB", "RGBA", "P"):
+        return _grey_levels(np.array(picture.convert("RGB")), picture.format)[:, :, None]
     picture = picture.convert("L" if flag == 0 or (flag < 0 and picture.mode in ("L", "1")) else "RGB")
     pixels = np.array(picture)
     if pixels.ndim == 2:
         return pixels[:, :, None]
     return pixels if to_rgb else np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+# Weights of red, green and blue, binary places, and what is added before these are dropped: libpng's and OpenCV's.
+_GREY = {"PNG": ((9797, 19234, 3737), 15, 0), None: ((4899, 9617, 1868), 14, 8192)}
+
+
+def _grey_levels(pixels, file_format):
+    """Grey levels (height, width) of colours as MXNet reads them from a file of that format."""
+    weights, places, half = _GREY.get(file_format, _GREY[None])
+    return (pixels.astype(np.int32) @ np.array(weights, np.int32) + half >> places).astype(np.uint8)
 
 
 def encode(pixels, quality, extension):

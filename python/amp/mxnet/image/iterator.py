@@ -63,7 +63,10 @@ class ImageIter(DataIter):
             raise ArgumentError("ImageIter: path_imgrec, path_imglist or imglist is needed")
         self._root, self._dtype = path_root or "", numpy_dtype(dtype_name(dtype))
         self._items = _items(path_imgrec, path_imgidx, path_imglist, imglist)
-        numbers = np.array_split(np.arange(len(self._items)), num_parts)[part_index]
+        if part_index >= num_parts:
+            raise ArgumentError(f"part_index: expected a number below num_parts, {num_parts}, got {part_index}")
+        count = len(self._items) // num_parts  # parts are of one size: what is left over belongs to none, as in MXNet
+        numbers = range(part_index * count, (part_index + 1) * count)
         self.seq, self.shuffle, self.last_batch_handle = list(numbers), shuffle, last_batch_handle
         self.data_shape, self.label_width = tuple(data_shape), label_width
         self.auglist = CreateAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
