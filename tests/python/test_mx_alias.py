@@ -99,7 +99,7 @@ def test_names_that_are_left_out_are_unsupported_and_not_there():
 
 def test_modules_that_are_left_out_can_be_imported():
     """Programs import them at their beginning, often without need."""
-    import amp.mxnet.profiler  # noqa: F401
+    import amp.mxnet.rtc  # noqa: F401
     from amp.mxnet.contrib.quantization import quantize_net
 
     from amp.mxnet import onnx
@@ -108,7 +108,7 @@ def test_modules_that_are_left_out_can_be_imported():
     for call, reason in (
         (quantization.quantize_model, "int8 quantization is not supported"),
         (quantize_net, "int8 quantization is not supported"),
-        (mx.profiler.set_config, "use amp.Executor.profile"),
+        (mx.rtc.CudaModule, "CUDA is not supported"),
         (onnx.export_model, "ONNX files are not supported"),
     ):
         with pytest.raises(amp.UnsupportedError, match=reason):

@@ -45,7 +45,6 @@ _REASONS = {
     "numpy_op_fallback": _DISPATCH,
     "numpy_op_signature": _DISPATCH,
     "onnx": "ONNX files are not supported",
-    "profiler": "use amp.Executor.profile",
     "rtc": "CUDA is not supported",
     "th": _TORCH,
     "torch": _TORCH,
@@ -61,7 +60,7 @@ _REASONS = {
 _REFUSED_MODULES = """
 api container contrib.onnx contrib.quant contrib.quantization contrib.tensorrt cuda executor_manager
 gluon.contrib.data.text kvstore.byteps kvstore.horovod kvstore.kvstore_server kvstore_server libinfo library misc
-ndarray_doc notebook notebook.callback numpy_op_fallback numpy_op_signature onnx profiler rtc symbol_doc th torch
+ndarray_doc notebook notebook.callback numpy_op_fallback numpy_op_signature onnx rtc symbol_doc th torch
 """.split()
 
 
