@@ -174,7 +174,7 @@ EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output
 output_shapes profile reshape run_monitored summary symbol""".split()
 
 BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str
-forward get_optimized_symbol grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
+forward grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
 
 MODULE_MEMBERS = """bind binded data_names data_shapes forward get_outputs label_names label_shapes load output_names
 output_shapes reshape""".split()
