@@ -29,7 +29,7 @@ class AttrScope(Scope):
 
     def __init__(self, **attributes):
         self._own = _checked(attributes)
-        self._all = self._own
+        self._attr = self._own
 
     @classmethod
     def _default(cls):
@@ -37,7 +37,7 @@ class AttrScope(Scope):
 
     def get(self, attr=None):
         """The scope's attributes, overridden and extended by `attr` (a dict or None)."""
-        return {**self._all, **_checked(attr or {})}
+        return {**self._attr, **_checked(attr or {})}
 
     def constrain(self, attributes):
         """The attributes (a dict) of an operator, with the constraints of the `with` blocks added to its own."""
@@ -50,7 +50,7 @@ class AttrScope(Scope):
 
     def __enter__(self):
         outer = AttrScope.current()
-        self._all = {**outer._all, **self._own}
+        self._attr = {**outer._attr, **self._own}
         self._constraint = type(self)._constraint | outer._constraint
         return super().__enter__()
 

@@ -18,7 +18,7 @@ class NameManager(Scope):
     _stack_name = "name"
 
     def __init__(self):
-        self._counters = {}
+        self._counter = {}
 
     @classmethod
     def _default(cls):
@@ -28,8 +28,8 @@ class NameManager(Scope):
         """`name` where there is one, else `hint` and the next number for it."""
         if name:
             return name
-        number = self._counters.get(hint, 0)
-        self._counters[hint] = number + 1
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
         return f"{hint}{number}"
 
 

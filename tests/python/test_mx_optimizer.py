@@ -386,3 +386,13 @@ def test_phases_of_lamb_for_low_precision():
     out = mx.nd.mp_lamb_update_phase2(low, step, *norms, exact, lr=0.1, out=low)
     np.testing.assert_allclose(exact.asnumpy(), [0.945, 1.94], rtol=1e-3)
     assert out is low and low.dtype == np.float16 and abs(low.asnumpy() - [0.945, 1.94]).max() < 2e-3
+
+
+def test_group_adagrad_takes_the_names_of_both_versions():
+    names = ({"eps": 0.5}, {"epsilon": 0.5})
+    found = []
+    for named in names:
+        weight = mx.nd.ones((1, 2))
+        mx.optimizer.get_updater(mx.optimizer.contrib.GroupAdaGrad(**named))(0, mx.nd.ones((1, 2)), weight)
+        found.append(weight.asnumpy().tolist())
+    assert found[0] == found[1] != [[0.99, 0.99]]

@@ -165,3 +165,11 @@ def test_functions_of_any_kind_get_the_module_first(is_hybrid):
         assert block(*arguments).asnumpy().tolist() == expected
     with mx.np_shape(), mx.np_array():
         assert nn.HybridLambda(lambda x: x * 2)(mx.np.ones((1,))).tolist() == [2]
+
+
+def test_scopes_have_mxnets_private_names():
+    with mx.AttrScope(a="1"), mx.AttrScope(b="2") as scope:
+        assert scope._attr == {"a": "1", "b": "2"}
+    with mx.name.NameManager() as manager:
+        mx.sym.exp(mx.sym.var("x"))
+    assert manager._counter == {"exp": 1}

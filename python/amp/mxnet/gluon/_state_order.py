@@ -15,7 +15,7 @@ _NUMBERED = re.compile(r"([A-Za-z_]\w*?)(\d+)(?=_)")
 def outermost(name):
     """(kind, number) of the block that a name begins with, where the process has numbered it, else None."""
     found = _NUMBERED.match(name)
-    counters = getattr(names.current(), "_counters", {})
+    counters = getattr(names.current(), "_counter", {})
     if found is None or int(found[2]) >= counters.get(found[1], 0):
         return None
     return found[1], int(found[2])

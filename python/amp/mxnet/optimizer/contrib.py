@@ -25,9 +25,9 @@ class GroupAdaGrad(Formula):
 
     is_elementwise = False
 
-    def __init__(self, eps=1e-5, **kwargs):
+    def __init__(self, eps=1e-5, epsilon=None, **kwargs):
         super().__init__(**kwargs)
-        self.float_stable_eps = eps
+        self.float_stable_eps = eps if epsilon is None else epsilon  # MXNet 2's name
 
     def create_state(self, index, weight):
         """The sums of squares, (rows, 1)."""
