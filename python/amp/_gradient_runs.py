@@ -49,15 +49,16 @@ class GradientRuns:
     """One plan for outputs and gradients.
 
     `arrays` is {name: NDArray} of arguments and auxiliary states that runs read as they are then; `input_types` is
-    {name: (dtype, shape)} of the other variables. `requests` is what `requests_of` gives; a request for an array of
-    integers is an error where `is_explicit`, else it is none. `gradients` ({name: NDArray}) are the arrays to write to;
-    those that are missing are new and hold zeros. `options` are the remaining arguments of the extension's class.
+    {name: (dtype, shape)} of the other variables. `requests` is what `requests_of` gives; `of_integers` says what a
+    request for an array of integers is: 'error', 'none', or 'written', as in MXNet. `gradients` ({name: NDArray}) are
+    the arrays to write to; those that are missing are new and hold zeros. `options` are the remaining arguments of the
+    extension's class.
     """
 
-    def __init__(self, sym, arrays, input_types, requests, *, is_explicit, gradients, is_train, options):
+    def __init__(self, sym, arrays, input_types, requests, *, of_integers, gradients, is_train, options):
         self.arrays = arrays
         types = {name: (array.dtype, array.shape) for name, array in arrays.items()} | input_types
-        self._differentiated = _differentiated(requests, types, is_explicit)
+        self._differentiated = _differentiated(requests, types, of_integers)
         self.handle = _core.GradientExecutor(sym._handle, types, self._differentiated, is_train, *options)
         gradient_types = dict(zip(self._differentiated, self.handle.gradient_types()))
         self.gradients = {
@@ -116,12 +117,12 @@ class GradientRuns:
         return self.handle.profile([known[name] for name in self.handle.input_names()], runs)
 
 
-def _differentiated(requests, types, is_explicit):
+def _differentiated(requests, types, of_integers):
     names = [name for name, request in requests.items() if request != "null"]
     integers = [name for name in names if not _is_float(types.get(name, (None,))[0])]
-    if integers and is_explicit:
+    if integers and of_integers == "error":
         raise ArgumentError(f"grad_req: '{integers[0]}' is an array of integers; it has no gradient")
-    return [name for name in names if name not in integers]
+    return [name for name in names if of_integers == "written" or name not in integers]
 
 
 def _is_float(dtype):

@@ -97,7 +97,8 @@ class Executor(RunsWithGradients):
         types = _input_types(input_shapes, input_dtypes)
         requests = requests_of(sym, grad_req)
         if any(request != "null" for request in requests.values()):
-            given = {**options, "is_explicit": not isinstance(grad_req, str), "memory_budget": memory_budget}
+            of_integers = "none" if isinstance(grad_req, str) else "error"
+            given = {**options, "of_integers": of_integers, "memory_budget": memory_budget}
             self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **given)
             if not self._runs.gradients:
                 raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
@@ -289,7 +290,7 @@ def gradient_runs(
     input_types,
     requests,
     *,
-    is_explicit=True,
+    of_integers="error",
     gradients=None,
     is_train=True,
     memory_budget=None,
@@ -315,7 +316,7 @@ def gradient_runs(
         {name: array_of(array, f"'{name}'") for name, array in given.items()},
         {name: type for name, type in input_types.items() if name not in given},
         requests,
-        is_explicit=is_explicit,
+        of_integers=of_integers,
         gradients=gradients or {},
         is_train=is_train,
         options=gradient_options(

@@ -71,16 +71,21 @@ bool IsNonZero(T value) {
   return value != 0;
 }
 
+// The integers that a float is truncated to first: those of x86's instructions, which NumPy and MXNet use.
+template <std::integral To>
+using Truncated = std::conditional_t<sizeof(To) < 4 || std::is_same_v<To, std::int32_t>, std::int32_t, std::int64_t>;
+
 template <std::integral To, std::floating_point From>
-To TruncateSaturated(From value) {
-  constexpr To kLowest = std::numeric_limits<To>::min();
-  constexpr To kHighest = std::numeric_limits<To>::max();
-  // The first value too large, 2^digits. `kHighest` itself may not be representable in From; both
-  // bounds here are.
-  constexpr From kEnd = static_cast<From>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * From{2};
-  if (value >= kEnd) return kHighest;
-  if (value > static_cast<From>(kLowest)) return static_cast<To>(value);
-  return value != value ? To{0} : kLowest;
+To Truncate(From value) {
+  using Wide = Truncated<To>;
+  constexpr Wide kLowest = std::numeric_limits<Wide>::min();
+  constexpr From kEnd = -static_cast<From>(kLowest);  // 2^31 or 2^63: the first that is too large
+  if constexpr (std::is_same_v<To, std::uint64_t>) {
+    if (value >= kEnd && value < 2 * kEnd) return static_cast<To>(value);
+  }
+  // The comparisons are false for NaN.
+  const bool fits = value > -kEnd && value < kEnd;
+  return static_cast<To>(fits ? static_cast<Wide>(value) : kLowest);
 }
 
 template <typename To, typename From>
@@ -92,7 +97,7 @@ To Store(From value) {
   } else if constexpr (std::is_same_v<To, Half>) {
     return Half{ToHalf(value)};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    return TruncateSaturated<To>(value);
+    return Truncate<To>(value);
   } else {
     return static_cast<To>(value);
   }

@@ -54,9 +54,11 @@ std::vector<std::string> InputNames(const Op& op, const std::string& name, const
   }
 }
 
-// A variable that a user did not pass takes the graph attributes (__lr_mult__ and the like) of no one: only its name.
-std::vector<NodeEntry> Complete(const Op& op, const std::string& name, const std::vector<std::string>& input_names,
-                                std::vector<NodeEntry> entries, const std::map<std::string, Symbol>& by_name) {
+// A variable that a user did not pass has the operator's attributes, as in MXNet: __lr_mult__ and the like count for
+// it.
+std::vector<NodeEntry> Complete(const Op& op, const std::string& name, const AttrMap& attrs,
+                                const std::vector<std::string>& input_names, std::vector<NodeEntry> entries,
+                                const std::map<std::string, Symbol>& by_name) {
   if (entries.size() > input_names.size()) {
     Throw<ArgumentError>("{} '{}': expected at most {} inputs ({}), got {}", op.name, name, input_names.size(),
                          JoinSome(input_names), entries.size());
@@ -74,7 +76,7 @@ std::vector<NodeEntry> Complete(const Op& op, const std::string& name, const std
   }
   entries.resize(input_names.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i].node) entries[i] = {Node::Variable(name + "_" + input_names[i]), 0};
+    if (!entries[i].node) entries[i] = {Node::Variable(name + "_" + input_names[i], attrs), 0};
   }
   return entries;
 }
@@ -129,7 +131,7 @@ Symbol Symbol::Apply(std::string_view op_name, std::string name, AttrMap attrs, 
     }
   }
   const std::vector<std::string> input_names = InputNames(op, name, attrs);
-  std::vector<NodeEntry> inputs = Complete(op, name, input_names, std::move(entries), by_name);
+  std::vector<NodeEntry> inputs = Complete(op, name, attrs, input_names, std::move(entries), by_name);
   const Phase phase = PhaseOfReader(inputs);
   const NodePtr node = Node::Make({&op, std::move(name), std::move(attrs), std::move(inputs), {}, phase});
   std::vector<NodeEntry> outputs;

@@ -55,6 +55,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<AddNParam>("add_n")
+        .Alias("_sparse_add_n")
         .Alias("ElementWiseSum")
         .Alias("_npx_add_n")
         .Doc("The sum of arrays of one shape.")

@@ -40,6 +40,7 @@ void FiniteReference(const Node&, std::span<const NDArray> in, std::span<NDArray
 }
 
 [[maybe_unused]] const auto kAllFinite = Question(RegisterOp<NoParam>("all_finite")
+                                                      .Alias("_npi_all_finite")
                                                       .Doc("1 where every element is finite, else 0; shape (1,).")
                                                       .Params(ParamSchema<NoParam>().Ignored("init_output"))
                                                       .Inputs({"data"}))
@@ -53,6 +54,7 @@ struct ArraysParam {
 
 [[maybe_unused]] const auto kMultiAllFinite =
     Question(RegisterOp<ArraysParam>("multi_all_finite")
+                 .Alias("_npi_multi_all_finite")
                  .Doc("1 where every element of every array is finite, else 0; shape (1,).")
                  .Params(ParamSchema<ArraysParam>()
                              .Optional("num_arrays", &ArraysParam::num_arrays, "Number of inputs.")

@@ -202,6 +202,7 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
 
 [[maybe_unused]] const auto kQK =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_qk")
+        .Alias("_npx_interleaved_matmul_selfatt_qk")
         .Doc("Queries times keys over sqrt(size): (batch * heads, length, length).")
         .Params(Schema())
         .Inputs({"queries_keys_values"})
@@ -217,6 +218,7 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
 
 [[maybe_unused]] const auto kValAtt =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_selfatt_valatt")
+        .Alias("_npx_interleaved_matmul_selfatt_valatt")
         .Doc("Attention (batch * heads, length, length) times values: (length, batch, heads * size).")
         .Params(Schema())
         .Inputs({"queries_keys_values", "attention"})
@@ -232,6 +234,7 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
 
 [[maybe_unused]] const auto kCrossQK =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_qk")
+        .Alias("_npx_interleaved_matmul_encdec_qk")
         .Doc("Queries times the keys of others over sqrt(size): (batch * heads, queries, keys).")
         .Params(Schema())
         .Inputs({"queries", "keys_values"})
@@ -247,6 +250,7 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
 
 [[maybe_unused]] const auto kCrossValAtt =
     RegisterOp<HeadsParam>("_contrib_interleaved_matmul_encdec_valatt")
+        .Alias("_npx_interleaved_matmul_encdec_valatt")
         .Doc("Attention (batch * heads, queries, keys) times the values of others: (queries, batch, heads * size).")
         .Params(Schema())
         .Inputs({"keys_values", "attention"})

@@ -49,7 +49,14 @@ void CheckBroadcast(ShapeRelation& r, int wide, int narrow) {
   if (r.in(0).fully_known() && r.in(1).fully_known()) Broadcast(r.node(), r.in(wide), r.in(narrow));
 }
 
+// An operand of integers beside one of floats has no gradient.
+bool IsCutOff(DType gradient, DType operand) { return IsFloat(gradient) && !IsFloat(operand); }
+
 void SumReference(const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
+  if (IsCutOff(in[0].dtype(), out[0].dtype())) {
+    Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), 0), out[0]);
+    return;
+  }
   WithNumberType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     using Sum = std::conditional_t<std::is_integral_v<T>, T, double>;
@@ -67,6 +74,7 @@ void SumReference(const Node&, std::span<const NDArray> in, std::span<NDArray> o
 
 bool LowerSum(LowerContext& c) {
   const TensorType &in = c.in_type(0), &out = c.out_type(0);
+  if (IsCutOff(in.dtype, out.dtype)) return false;
   const std::vector<bool> axes = Broadcast(c.node(), in.shape, out.shape);
   if (std::none_of(axes.begin(), axes.end(), [](bool reduced) { return reduced; })) {
     c.SetOut(0, c.Cast(c.Reshape(c.in(0), out.shape), out.dtype));
@@ -75,18 +83,20 @@ bool LowerSum(LowerContext& c) {
   return IsFloat(in.dtype) && LowerToReduce(c, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, axes);
 }
 
-[[maybe_unused]] const auto kSum =
-    RegisterOp<NoParam>("_backward_broadcast")
-        .Doc("The sum of data over the axes along which an array of the shape of `like` is broadcast to its shape.")
-        .Inputs({"data", "like"})
-        .Set(ShapeRule{[](ShapeRelation& r) { CheckBroadcast(r, 0, 1); }})
-        .Set(DTypeOfLike())
-        .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
-        .Set(GradientRule{[](GradientContext& c) {
-          c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
-        }})
-        .Set(ReferenceKernel{SumReference})
-        .Set(LowerRule{LowerSum});
+[[maybe_unused]] const auto kSum = RegisterOp<NoParam>("_backward_broadcast")
+                                       .Doc(
+                                           "The sum of data over the axes along which an array of the shape of `like` "
+                                           "is broadcast to its shape; zeros "
+                                           "where data is float and `like` is not.")
+                                       .Inputs({"data", "like"})
+                                       .Set(ShapeRule{[](ShapeRelation& r) { CheckBroadcast(r, 0, 1); }})
+                                       .Set(DTypeOfLike())
+                                       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
+                                       .Set(GradientRule{[](GradientContext& c) {
+                                         c.Set(0, c.Call("_broadcast_as", {c.gradient(), c.in(0)}));
+                                       }})
+                                       .Set(ReferenceKernel{SumReference})
+                                       .Set(LowerRule{LowerSum});
 
 bool LowerBroadcast(LowerContext& c, const Shape& aligned) {
   const ValueId data = c.Cast(c.Reshape(c.in(0), aligned), c.out_type(0).dtype);

@@ -128,6 +128,7 @@ bool LowerIou(LowerContext& c) {
 
 [[maybe_unused]] const auto kIou =
     RegisterOp<IouParam>("_contrib_box_iou")
+        .Alias("_npx_box_iou")
         .Doc("Intersection over union of each box of lhs (..., 4) with each box of rhs (..., 4).")
         .Params(
             ParamSchema<IouParam>().Optional("format", &IouParam::format, "Of the boxes.").OneOf({"corner", "center"}))

@@ -60,6 +60,7 @@ void MatchingReference(const Node& node, std::span<const NDArray> in, std::span<
 
 [[maybe_unused]] const auto kMatching =
     RegisterOp<MatchingParam>("_contrib_bipartite_matching")
+        .Alias("_npx_bipartite_matching")
         .Doc(
             "Pairs rows and columns of scores (..., rows, columns), the best score first: the column of each row\n"
             "(..., rows) and the row of each column (..., columns), -1 where there is none.")

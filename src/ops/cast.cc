@@ -112,7 +112,7 @@ void SamePairs(ShapeRelation& r) {
                                         }})
                                         .Set(IsPointwise{})
                                         .Set(GradientRule{[](GradientContext& c) {
-                                          if (!IsFloat(c.params<CastParam>().dtype)) return;
+                                          // To integers, too, as in MXNet: the gradient goes straight through.
                                           c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
                                         }})
                                         .Set(DifferentiatesEachReader{})

@@ -55,6 +55,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<ClipParam>("clip")
+        .Alias("_sparse_clip")
         .Alias("_npi_clip")
         .Doc("min(max(data, a_min), a_max).")
         .Params(ParamSchema<ClipParam>()

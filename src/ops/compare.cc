@@ -52,6 +52,7 @@ std::int64_t CutOff(std::int64_t a, std::int64_t b) {
 }
 
 double Power(double a, double b) { return std::pow(a, b); }
+double TimesLog(double a, double b) { return a * std::log(b); }
 double Hypot(double a, double b) { return std::hypot(a, b); }
 double ArcTan2(double a, double b) { return std::atan2(a, b); }
 double LoadExponent(double a, double b) { return a * std::exp2(b); }
@@ -124,6 +125,9 @@ const Row kRows[] = {
      Result::kBool},
     {"_npi_logical_xor", "", "Whether just one of the two is 0.", Logical<Xor>, Logical<Xor>, kBroadcast, kMixed,
      Result::kBool},
+
+    {"_times_log", "", "lhs * log(rhs): the derivative of a power lhs of rhs by the exponent.", TimesLog,
+     CutOff<TimesLog>, kEqual},
 
     {"_npi_mod", "", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", Remainder, Remainder,
      kBroadcast, kMixed},
@@ -265,15 +269,23 @@ struct DerivativeRow {
   Term (*of_first)(const Term& a, const Term& b, const Term& y);
   Term (*of_second)(const Term& a, const Term& b, const Term& y);
 };
-Term One(const Term&, const Term&, const Term& y) { return Unary("ones_like", y); }
+// The remainder of integers changes by steps.
+Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
+Term One(const Term&, const Term&, const Term& y) { return OneOfFloats(y); }
 constexpr DerivativeRow kDerivatives[] = {
-    {Remainder, One, [](const Term& a, const Term& b, const Term&) { return -Unary("floor", a / b); }},
-    {TruncatedRemainder, One, [](const Term& a, const Term& b, const Term&) { return -Unary("trunc", a / b); }},
+    {Remainder, One,
+     [](const Term& a, const Term& b, const Term& y) { return -Unary("floor", a / b) * OneOfFloats(y); }},
+    {TruncatedRemainder, One,
+     [](const Term& a, const Term& b, const Term& y) { return -Unary("trunc", a / b) * OneOfFloats(y); }},
     {Power,
      [](const Term& a, const Term& b, const Term&) {
        return b * a.context().Call("broadcast_power", {a, b - 1});
      },
-     [](const Term& a, const Term&, const Term& y) { return Unary("log", a) * y; }},
+     [](const Term& a, const Term&, const Term& y) {
+       return y.context().Call("_times_log", {y, a.context().Call("_broadcast_as", {a, y})});
+     }},
+    {TimesLog, [](const Term&, const Term& b, const Term&) { return Unary("log", b); },
+     [](const Term& a, const Term& b, const Term&) { return a / b; }},
     {Hypot, [](const Term& a, const Term&, const Term& y) { return a / y; },
      [](const Term&, const Term& b, const Term& y) { return b / y; }},
     {FMax, [](const Term& a, const Term& b, const Term&) { return a >= b; },

@@ -357,6 +357,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
 
 [[maybe_unused]] const auto kForeach =
     Register("_foreach", "Runs a subgraph for each part of its data along the first axis, and hands states on.")
+        .Alias("_npx_foreach")
         .Params(LoopSchema(1)
                     .Required("in_state_locs", &FlowParam::in_state_locs, "Variables of the subgraph: the states.")
                     .Required("in_data_locs", &FlowParam::in_data_locs, "Variables of the subgraph: the data.")
@@ -369,6 +370,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
     Register("_while_loop",
              "Runs its second subgraph as long as the first gives a true value, at most max_iterations times; rows of "
              "collected outputs that no step wrote are 0.")
+        .Alias("_npx_while_loop")
         .Params(LoopSchema(2)
                     .Required("max_iterations", &FlowParam::max_iterations, "The first size of collected outputs.")
                     .Range(1, kMaxSteps)
@@ -381,6 +383,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
 
 [[maybe_unused]] const auto kCond =
     Register("_cond", "Runs its second subgraph where the first gives a true value, else the third.")
+        .Alias("_npx_cond")
         .Params(Schema(3)
                     .Required("cond_input_locs", &FlowParam::cond_input_locs, "Inputs that the condition reads.")
                     .Required("then_input_locs", &FlowParam::then_input_locs, "Inputs that the second subgraph reads.")

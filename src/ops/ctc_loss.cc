@@ -246,6 +246,7 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<CtcParam>("CTCLoss")
+        .Alias("_npx_ctc_loss")
         .Alias("ctc_loss")
         .Alias("_contrib_CTCLoss")
         .Alias("_contrib_ctc_loss")

@@ -167,6 +167,7 @@ void RegisterCustomOperators(MakeCustomOperator make) {
     return static_cast<int>(slot) >= p.num_arguments();
   };
   auto plain = Register("Custom", "An operator that the program defines; `op_type` names it.", make);
+  plain.Alias("_npi_Custom");
   plain.Inputs(InputNames)
       .Outputs([](const CustomParam& p) { return p.op->outputs(); })
       .VisibleOutputs([](const CustomParam& p) { return p.num_outputs(); })

@@ -58,6 +58,7 @@ bool Lower(LowerContext& c) {
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<EmbeddingParam>("Embedding")
+        .Alias("_sparse_Embedding")
         .Alias("_npx_embedding")
         .Doc("The rows of weight (input_dim, output_dim) that data names: (data's shape, output_dim).")
         .Params(ParamSchema<EmbeddingParam>()

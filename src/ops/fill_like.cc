@@ -19,12 +19,16 @@ struct Row {
   const char* name;
   const char* doc;
   std::int64_t value;
+  bool of_floats = false;  // integers get zeros
 };
 
 constexpr Row kRows[] = {
     {"zeros_like", "Zeros of the input's shape.", 0},
     {"ones_like", "Ones of the input's shape.", 1},
+    {"_float_ones_like", "Ones of the input's shape, zeros where it holds integers.", 1, true},
 };
+
+std::int64_t ValueOf(const Row& row, DType dtype) { return row.of_floats && !IsFloat(dtype) ? 0 : row.value; }
 
 template <class P>
 void InferLike(DTypeRelation& r) {
@@ -47,14 +51,17 @@ void InferLike(DTypeRelation& r) {
         .Set(SameShape())
         .Set(DTypeRule{InferLike<LikeParam>})
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
-        .Set(ConstantRange(ValueRange::Of(static_cast<double>(row.value))))
+        .Set(ConstantRange(Hull(ValueRange::Of(static_cast<double>(row.value)),
+                                ValueRange::Of(static_cast<double>(ValueOf(row, DType::kInt32))))))
         .Set(ZeroGradient{"it depends on the shape alone"})
         .Set(ReadsShapesOnly{})
         .Set(ReferenceKernel{[&row](const Node&, std::span<const NDArray>, std::span<NDArray> out) {
-          Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), row.value), out[0]);
+          const std::int64_t value = ValueOf(row, out[0].dtype());
+          Store(std::vector<std::int64_t>(static_cast<std::size_t>(out[0].size()), value), out[0]);
         }})
         .Set(KernelRule{[&row](LowerContext& c) {
-          return LowerToFill(c, BytesOfOne(c.out_type(0).dtype, static_cast<double>(row.value)));
+          const DType dtype = c.out_type(0).dtype;
+          return LowerToFill(c, BytesOfOne(dtype, static_cast<double>(ValueOf(row, dtype))));
         }});
   }
   return true;

@@ -120,6 +120,7 @@ void Gradient(GradientContext& c) {
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<FullyConnectedParam>("FullyConnected")
+        .Alias("_sparse_FullyConnected")
         .Alias("_npx_fully_connected")
         .Doc(
             "data (N, ...) flattened to (N, K) times weight (num_hidden, K) transposed, plus bias (num_hidden).\n"

@@ -151,7 +151,8 @@ OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const 
     Register("_sg_onednn_batch_norm", "A batch norm and a relu; stands for its subgraph.",
              {"eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis", "cudnn_off"}, ValidateNorm)
         .ImpliedSubgraphs(NormAndRelu)
-        .Alias("_contrib_BatchNormWithReLU");
+        .Alias("_contrib_BatchNormWithReLU")
+        .Alias("_npx_batch_norm_with_relu");
 
 }  // namespace
 }  // namespace amp::fused

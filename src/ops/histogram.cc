@@ -56,6 +56,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<HistogramParam>("_histogram")
+        .Alias("_npi_histogram")
         .Doc("How many elements lie in each bin, int64, and the edges of the bins.")
         .Params(ParamSchema<HistogramParam>()
                     .Optional("bin_cnt", &HistogramParam::bin_cnt, "Number of equal bins; None: there is an input.")

@@ -140,6 +140,7 @@ void SetByInverse(GradientContext& c, const Term& gradient) {
 
 [[maybe_unused]] const auto kDeterminant =
     RegisterSquare("_linalg_det", "The determinant of each square matrix.")
+        .Alias("_npi_det")
         .Set(ShapeRule{InferNumbers})
         .Set(GradientRule{[](GradientContext& c) { SetByInverse(c, c.gradient() * c.out()); }})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
@@ -151,6 +152,7 @@ void SetByInverse(GradientContext& c, const Term& gradient) {
 [[maybe_unused]] const auto kLogDeterminant =
     RegisterSquare("_linalg_slogdet",
                    "The sign of each square matrix's determinant, and the logarithm of its magnitude.")
+        .Alias("_npi_slogdet")
         .Outputs({"sign", "logabsdet"})
         .VisibleOutputs([](const NoParam&) { return 2; })
         .Set(ShapeRule{InferNumbers})

@@ -260,6 +260,7 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
 // Of 1.x, for symbols that are losses by themselves.
 [[maybe_unused]] const auto kPlainMakeLoss =
     RegisterOp<NoParam>("make_loss")
+        .Alias("_sparse_make_loss")
         .Doc("The data, of which each element is a loss: its gradient is 1, whatever arrives from behind.")
         .Inputs({"data"})
         .Set(SameShape())

@@ -149,6 +149,7 @@ void BatchDotGradient(GradientContext& c) {
 }
 
 [[maybe_unused]] const auto kDot = RegisterOp<DotParam>("dot")
+                                       .Alias("_sparse_dot")
                                        .Doc("Sums over the last axis of lhs and the first of rhs.")
                                        .Params(DotSchema())
                                        .Inputs({"lhs", "rhs"})

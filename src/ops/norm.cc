@@ -59,6 +59,7 @@ void RefuseBool(DTypeRelation& r) {
 
 [[maybe_unused]] const auto kNorm =
     RegisterOp<NormParam>("norm")
+        .Alias("_sparse_norm")
         .Alias("_npx_norm")
         .Doc("Sum of absolute values (ord 1) or root of the sum of squares (ord 2) over axes.")
         .Params(ParamSchema<NormParam>()

@@ -86,6 +86,7 @@ bool Lower(LowerContext& c) {
 
 [[maybe_unused]] const auto kCard =
     RegisterOp<PadParam>("Pad")
+        .Alias("_npx_pad")
         .Alias("pad")
         .Doc("Adds pad_width = (before, after) of each axis.")
         .Params(ParamSchema<PadParam>()

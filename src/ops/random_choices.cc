@@ -72,7 +72,7 @@ OpDefinition<ClassesParam>& Complete(OpDefinition<ClassesParam>& card) {
 }
 
 [[maybe_unused]] const bool kMultinomial = [] {
-  auto card = RegisterOp<ClassesParam>("_sample_multinomial");
+  auto card = RegisterOp<ClassesParam>("_sample_multinomial").Alias("_npx__random_multinomial");
   Complete(card)
       .Alias("sample_multinomial")
       .Doc("Classes drawn with the probabilities in the last axis of data.")
@@ -348,7 +348,7 @@ OpDefinition<ShuffleParam>& Complete(OpDefinition<ShuffleParam>& card) {
 }
 
 [[maybe_unused]] const bool kShuffle = [] {
-  auto card = RegisterOp<ShuffleParam>("_shuffle");
+  auto card = RegisterOp<ShuffleParam>("_shuffle").Alias("_npi_shuffle");
   Complete(card)
       .Alias("shuffle")
       .Doc("The rows of data in random order.")

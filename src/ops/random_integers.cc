@@ -52,7 +52,7 @@ OpDefinition<IntegersParam>& Complete(OpDefinition<IntegersParam>& card) {
 }
 
 [[maybe_unused]] const bool kPublic = [] {
-  auto card = RegisterOp<IntegersParam>("_random_randint");
+  auto card = RegisterOp<IntegersParam>("_random_randint").Alias("_npi_random_randint");
   Complete(card)
       .Alias("random_randint")
       .Doc("Integers from [low, high).")

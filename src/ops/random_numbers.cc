@@ -177,7 +177,7 @@ bool RegisterSample(const char* name, const char* distribution) {
     RegisterRandom<0>("_random_normal", "random_normal normal", "normal"),
     RegisterRandom<1>("_random_gamma", "random_gamma", "gamma"),
     RegisterRandom<1>("_random_exponential", "random_exponential exponential", "exponential"),
-    RegisterRandom<1>("_random_poisson", "random_poisson poisson", "poisson"),
+    RegisterRandom<1>("_random_poisson", "random_poisson poisson _npx_scalar_poisson", "poisson"),
     RegisterRandom<1>("_random_negative_binomial", "random_negative_binomial negative_binomial", "negative_binomial"),
     RegisterRandom<1>("_random_generalized_negative_binomial",
                       "random_generalized_negative_binomial generalized_negative_binomial",

@@ -80,6 +80,7 @@ void UnravelReference(const Node& node, std::span<const NDArray> in, std::span<N
 
 [[maybe_unused]] const auto kUnravel =
     RegisterOp<RavelParam>("_unravel_index")
+        .Alias("_npi_unravel_index")
         .Alias("unravel_index")
         .Doc("Indices (axes, ...) of positions (...) in row-major order, a row for each axis of an array.")
         .Params(RavelSchema(), ValidateRavel)

@@ -47,8 +47,8 @@ constexpr Row kRows[] = {
     {"_npi_sum", "_np_sum", "Sum over axes.", Kind::kSum, true},
     {"_npi_mean", nullptr, "Mean over axes; that of integers is float32.", Kind::kMean, true},
     {"_npi_prod", "_np_prod _np_product", "Product over axes.", Kind::kProduct, true},
-    {"_npi_max", "_np_max _np_amax", "Largest element over axes.", Kind::kMax, true},
-    {"_npi_min", "_np_min _np_amin", "Smallest element over axes.", Kind::kMin, true},
+    {"_npi_max", "_np_max _np_amax _npi_amax", "Largest element over axes.", Kind::kMax, true},
+    {"_npi_min", "_np_min _np_amin _npi_amin", "Smallest element over axes.", Kind::kMin, true},
     {"_npi_any", "_np_any _np_sometrue", "Whether any element over axes is not 0.", Kind::kAny, true},
     {"_npi_all", "_np_all", "Whether no element over axes is 0.", Kind::kAll, true},
 };
@@ -129,6 +129,20 @@ DType ComputedIn(const Node& node, DType in, DType out) {
   return IsFloat(out) ? DType::kFloat64 : node.params<ReduceParam>().dtype ? out : in;
 }
 
+// A sum of integers in a narrower dtype, which wraps: that of a mean has the dtype of the mean, as in NumPy.
+template <class T>
+T Wrapped(T sum, DType dtype) {
+  if constexpr (std::is_integral_v<T>) {
+    if (IsFloat(dtype) || dtype == DType::kBool) return sum;
+    NDArray wide(DType::kInt64, Shape({1}));
+    *wide.As<std::int64_t>() = static_cast<std::int64_t>(sum);
+    NDArray narrow(dtype, Shape({1}));
+    kernels::Cast(kernels::ElementType::kInt64, wide.data(), KernelType(dtype), narrow.data(), 1);
+    return static_cast<T>(Numbers<std::int64_t>(narrow)[0]);
+  }
+  return sum;
+}
+
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
   const Kind kind = row.kind;
   const int rank = in.shape().rank();
@@ -161,7 +175,9 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
     // Of nothing: NaN where there is one.
     const std::int64_t least = std::is_integral_v<T> || out.size() == 0 ? 1 : 0;
     const auto count = static_cast<Sum>(std::max(least, in.size() / std::max<std::int64_t>(1, out.size())));
-    for (const Sum total : totals) y.push_back(static_cast<T>(kind == Kind::kMean ? total / count : total));
+    for (const Sum total : totals) {
+      y.push_back(static_cast<T>(kind == Kind::kMean ? Wrapped(total, out.dtype()) / count : total));
+    }
     Store(y, out);
   });
 }

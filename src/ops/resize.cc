@@ -118,8 +118,9 @@ void InferAdaptive(ShapeRelation& r) {
 }
 
 ParamSchema<AdaptiveParam> AdaptiveSchema() {
-  return ParamSchema<AdaptiveParam>().Optional("output_size", &AdaptiveParam::output_size,
-                                               "(height, width), one value for both, or empty: 1.");
+  return ParamSchema<AdaptiveParam>()
+      .Optional("output_size", &AdaptiveParam::output_size, "(height, width), one value for both, or empty: 1.")
+      .Ignored("kernel");  // of MXNet's master
 }
 
 // The operator and its transpose are each other's gradient.

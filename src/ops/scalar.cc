@@ -105,6 +105,8 @@ std::uint64_t OfIntegersReversed(std::int64_t x, std::int64_t s) {
   return U(F(s, x));
 }
 
+double TimesLog(double x, double s) { return x * std::log(s); }
+std::optional<EltwiseSpec> ProductWithLog(double s) { return Linear(std::log(s), 0); }
 double Hypot(double x, double s) { return std::hypot(x, s); }
 double ArcTan2(double x, double s) { return std::atan2(x, s); }
 double CopySign(double x, double s) { return std::copysign(x, s); }
@@ -161,6 +163,8 @@ constexpr Row kRows[] = {
     {"_power_scalar", "_PowerScalar _npi_power_scalar", "data to the power of scalar.", ToPower, Power, NoWork},
     {"_rpower_scalar", "_RPowerScalar", "scalar to the power of data.", RToPower, IntRPower, NoWork},
     {"_npi_rpower_scalar", "", "scalar to the power of data.", RToPower, IntRPower, NoWork},
+    {"_times_log_scalar", "", "data * log(scalar): the derivative of a power data of scalar.", TimesLog,
+     CutOff<TimesLog>, ProductWithLog},
     {"_equal_scalar", "_EqualScalar", "1 where data = scalar, else 0.", Real<Equal>, Integer<Equal>, NoWork},
     {"_not_equal_scalar", "_NotEqualScalar", "1 where data is not scalar, else 0.", Real<NotEqual>, Integer<NotEqual>,
      NoWork},
@@ -396,6 +400,9 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   return LowerToMap(c, {{.op = kernels::MapOp::kConstant, .alpha = scalar}, step});
 }
 
+// The remainder of integers changes by steps.
+Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
+
 // Those of functions that are not here are zero.
 struct DerivativeRow {
   double (*real)(double x, double s);
@@ -403,14 +410,18 @@ struct DerivativeRow {
 };
 constexpr DerivativeRow kDerivatives[] = {
     {ROver, [](const Term& x, const Term& y, double) { return -(y / x); }},
-    {RMod, [](const Term& x, const Term&, double s) { return -Unary("floor", s / x); }},
-    {Reversed<TruncatedRemainder>, [](const Term& x, const Term&, double s) { return -Unary("trunc", s / x); }},
+    {Mod, [](const Term&, const Term& y, double) { return OneOfFloats(y); }},
+    {TruncatedRemainder, [](const Term&, const Term& y, double) { return OneOfFloats(y); }},
+    {RMod, [](const Term& x, const Term& y, double s) { return -Unary("floor", s / x) * OneOfFloats(y); }},
+    {Reversed<TruncatedRemainder>,
+     [](const Term& x, const Term& y, double s) { return -Unary("trunc", s / x) * OneOfFloats(y); }},
     {Larger, [](const Term& x, const Term&, double s) { return x >= s; }},
     {Smaller, [](const Term& x, const Term&, double s) { return x <= s; }},
     {FMax, [](const Term& x, const Term&, double s) { return x >= s; }},
     {FMin, [](const Term& x, const Term&, double s) { return x <= s; }},
     {ToPower, [](const Term& x, const Term&, double s) { return s * Power(x, s - 1); }},
-    {RToPower, [](const Term&, const Term& y, double s) { return std::log(s) * y; }},
+    {RToPower, [](const Term&, const Term& y, double s) { return WithScalar("_times_log_scalar", y, s); }},
+    {TimesLog, [](const Term& x, const Term&, double s) { return std::log(s) * Unary("ones_like", x); }},
     {Hypot, [](const Term& x, const Term& y, double) { return x / y; }},
     {ArcTan2, [](const Term& x, const Term&, double s) { return s / (Unary("square", x) + s * s); }},
     {Reversed<ArcTan2>, [](const Term& x, const Term&, double s) { return -s / (Unary("square", x) + s * s); }},
@@ -421,8 +432,7 @@ constexpr DerivativeRow kDerivatives[] = {
 
 // What the data is multiplied with.
 std::optional<double> Factor(const Row& row, double s) {
-  constexpr double (*kTruncated)(double, double) = TruncatedRemainder;
-  if (row.real == Plus || row.real == Minus || row.real == Mod || row.real == kTruncated) return 1;
+  if (row.real == Plus || row.real == Minus) return 1;
   if (row.real == RMinus) return -1;
   if (row.real == Times) return s;
   if (row.real == LoadExponent) return std::exp2(s);
@@ -445,7 +455,9 @@ void AddGradient(const Row& row, OpDefinition<ScalarParam>& definition) {
     if (row.real == Over) return c.Set(0, c.gradient() / s);
     const std::optional<double> factor = Factor(row, s);
     if (factor) return c.Set(0, *factor == 1 ? c.gradient() : c.gradient() * *factor);
-    c.Set(0, c.gradient() * known->derivative(c.in(0), c.out(), s));
+    const bool may_widen = !c.params<ScalarParam>().is_int;  // of integers: the result is float64
+    const Term x = may_widen ? c.Call("_cast_like", {c.in(0), c.out()}) : c.in(0);
+    c.Set(0, c.gradient() * known->derivative(x, c.out(), s));
   }});
 }
 

@@ -210,6 +210,7 @@ std::vector<Range> PartRanges(const Node& node, const Shape& data, int part) {
 
 [[maybe_unused]] const auto kSliceChannel =
     RegisterOp<SliceChannelParam>("SliceChannel")
+        .Alias("_npx_slice_channel")
         .Alias("split")
         .Doc("Equal parts along an axis.")
         .Params(ParamSchema<SliceChannelParam>()

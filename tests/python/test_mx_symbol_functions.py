@@ -34,7 +34,7 @@ def last_node(symbol):
         ("npx", "relu", "_npx_relu"),
         ("contrib", "AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
         ("op", "Activation", "Activation"),
-        ("sparse", "dot", "dot"),
+        ("sparse", "dot", "_sparse_dot"),
         ("_internal", "_plus_scalar", "_plus_scalar"),
     ],
 )

@@ -49,6 +49,7 @@ WITHOUT_EFFECT = {
     "cudnn_off": "1",
     "ctx": "cpu(0)",
     "output_size": "(1, 1)",
+    "kernel": "(2, 2)",
     "min_calib_range": "-1.5",
     "max_calib_range": "2.5",
     "forward_stype": "default",

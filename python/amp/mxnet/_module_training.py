@@ -97,7 +97,7 @@ class TrainingOfModule:
             self._aux_params,
             types,
             self._requests(),
-            is_explicit=False,
+            of_integers="none",
             gradients={name: array for name, array in self._gradients.items() if name not in types},
             reduce_precision=_autocast.conversion(),
         )

@@ -121,7 +121,7 @@ def _runs_of(symbol, types, is_train, requests):
         {},
         {name: type for name, type in types.items() if name in known},
         requests,
-        is_explicit=False,
+        of_integers="written",
         gradients={},
         is_train=bool(is_train),
         options=gradient_options(symbol, machine="any"),

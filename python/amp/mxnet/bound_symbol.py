@@ -226,7 +226,7 @@ class BoundSymbol(_ObservedRuns):
                     self._auxiliary_states,
                     {},
                     self._requests,
-                    is_explicit=False,
+                    of_integers="written",
                     gradients=self._gradients,
                     is_train=is_train,
                     reduce_precision=_autocast.conversion(),

@@ -52,20 +52,7 @@ def binary(name, left, right, reflected=False):
     if op is None:
         return NotImplemented
     operands = [right, left] if reflected else [left, right]
-    if numpy_like is not None:
-        operands = _of_one_dtype(name, *operands)
     return invoke(op, operands, {}, {}, result_class=NDArray if numpy_like is None else type(numpy_like))[0]
-
-
-def _of_one_dtype(name, first, second):
-    """Operands of one dtype where gradients need that: integers in a power with floats are such floats.
-
-    The gradient of a power takes their logarithm.
-    """
-    if name != "pow" or _backward.is_float(first) == _backward.is_float(second):
-        return [first, second]
-    dtype = (first if _backward.is_float(first) else second).dtype
-    return [array.astype(dtype, copy=False) for array in (first, second)]
 
 
 def _operator(name):

@@ -5,11 +5,11 @@ import inspect
 
 from .. import _core, _leniency
 from .._operator_names import node_hint
-from ..attribute import CONSTRAINT_KEY, HIDDEN_KEYS, AttrScope
+from ..attribute import HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
-from .symbol import Symbol, Variable
+from .symbol import Symbol
 
 
 class Required:
@@ -198,12 +198,8 @@ def _with_starting_values(operator, name, positional, inputs, attributes):
     is_prelu = operator == "LeakyReLU" and attributes.get("act_type") == "prelu"
     if not is_prelu or "gamma" in inputs or len(positional) > 1:
         return inputs
-    return {**inputs, "gamma": Variable(f"{name}_gamma", init='["Constant", {"value": 0.25}]')}
-
-
-def _is_inherited(key):
-    """Whether the variables that an operator makes have this attribute of its node, too."""
-    return key.startswith("__") and key.endswith("__") and key != CONSTRAINT_KEY
+    first = {**attributes, "__init__": '["Constant", {"value": 0.25}]'}
+    return {**inputs, "gamma": Symbol(_core.variable(f"{name}_gamma", first))}
 
 
 class _SymbolOperator(Operator):
@@ -217,25 +213,10 @@ class _SymbolOperator(Operator):
         if _leniency.is_on:  # MXNet writes what an object's text is
             attr = {key: str(value) if key.startswith("__") else value for key, value in attr.items()}
         name = NameManager.current().get(name, node_hint(self.name))
-        inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         scope = AttrScope.current()
         attributes = scope.constrain({**scope.get(attr), **attributes})
-        symbol = self._apply(name, attributes, positional, inputs)
-        inherited = {key: value for key, value in attributes.items() if _is_inherited(key)}
-        missing = self._missing(symbol, name, positional, inputs) if inherited else ()
-        if not missing:
-            return symbol
-        made = {key: Symbol(_core.variable(f"{name}_{key}", inherited)) for key in missing}
-        return self._apply(name, attributes, positional, {**inputs, **made})
-
-    def _apply(self, name, attributes, positional, inputs):
+        inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         handles = {key: symbol._handle for key, symbol in inputs.items()}
         return Symbol(
             _core.apply(self.registered_name, name, attributes, [symbol._handle for symbol in positional], handles)
         )
-
-    def _missing(self, symbol, name, positional, inputs):
-        """The inputs for which the call gave no symbol, so that `symbol` has new variables."""
-        read = set(symbol.get_children().list_outputs()) if self._inputs else ()
-        given = {*self._order[: len(positional)], *inputs}
-        return [key for key in self._order if key in self._inputs - given and f"{name}_{key}" in read]

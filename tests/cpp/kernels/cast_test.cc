@@ -123,23 +123,19 @@ uint64_t ExpectedNarrow(const Meaning& source, const NarrowOracle& oracle) {
   return source.is_nan ? oracle.EncodeNaN(source.negative, source.payload) : oracle.Encode(source.value);
 }
 
+// Floats are truncated to signed integers of 32 or 64 bits, the lowest of which stands for what these cannot hold; the
+// result has their lowest bits. uint64 has its whole range.
 template <typename T>
 uint64_t ExpectedInteger(const Meaning& source, bool from_float) {
-  if (source.is_nan) return 0;
-  if (!from_float) {  // modulo 2^bits
-    const uint64_t magnitude = static_cast<uint64_t>(std::fabs(source.value));
-    return static_cast<std::make_unsigned_t<T>>(source.value < 0 ? uint64_t{0} - magnitude : magnitude);
-  }
-  const Exact truncated = std::trunc(source.value);
-  T result = 0;
-  if (truncated >= static_cast<Exact>(std::numeric_limits<T>::max())) {
-    result = std::numeric_limits<T>::max();
-  } else if (truncated <= static_cast<Exact>(std::numeric_limits<T>::min())) {
-    result = std::numeric_limits<T>::min();
-  } else {
-    result = static_cast<T>(truncated);
-  }
-  return static_cast<std::make_unsigned_t<T>>(result);
+  using Unsigned = std::make_unsigned_t<T>;
+  const uint64_t magnitude = source.is_nan ? 0 : static_cast<uint64_t>(std::fmin(std::fabs(source.value), 0x1p63L));
+  if (!from_float) return static_cast<Unsigned>(source.value < 0 ? uint64_t{0} - magnitude : magnitude);
+  const Exact truncated = source.is_nan ? NAN : std::trunc(source.value);
+  if (std::is_same_v<T, uint64_t> && truncated >= 0 && truncated < 0x1p64L) return static_cast<uint64_t>(truncated);
+  const int bits = sizeof(T) < 4 || std::is_same_v<T, int32_t> ? 31 : 63;
+  const Exact end = std::ldexp(Exact{1}, bits);
+  if (!(truncated >= -end && truncated < end)) return static_cast<Unsigned>(uint64_t{1} << bits);
+  return static_cast<Unsigned>(truncated < 0 ? uint64_t{0} - magnitude : magnitude);
 }
 
 uint64_t ExpectedBits(ElementType from, const unsigned char* element, ElementType to) {

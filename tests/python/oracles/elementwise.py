@@ -539,6 +539,14 @@ operator("zeros_like", filled_like(0), draw_filled_like)
 operator("ones_like", filled_like(1), draw_filled_like)
 
 
+def ones_of_floats(attrs, x):
+    dtype = np.dtype(attrs.get("dtype") or x.dtype)
+    return converted(np.full(x.shape, int(is_float(dtype))), dtype)
+
+
+operator("_float_ones_like", ones_of_floats, draw_filled_like)
+
+
 # ---- what an element is --------------------------------------------------------------------------
 
 
@@ -633,11 +641,12 @@ ARITHMETIC |= {
     "fmin": np.fmin,
     "fmod": truncated_remainder,
     "floor_divide": floor_quotient,
+    "times_log": cut_off(lambda a, b: a * np.log(b)),
     "logical_and": logical(np.logical_and),
     "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),
 }
-INEXACT |= {name: 16 for name in ("hypot", "arctan2", "logaddexp", "ldexp")}
+INEXACT |= {name: 16 for name in ("hypot", "arctan2", "logaddexp", "ldexp", "times_log")}
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
@@ -657,6 +666,16 @@ def draw_equal_powers(d):
 
 
 operator("_power", same_dtype("power"), draw_equal_powers)
+operator("_times_log", same_dtype("times_log"), draw_equal_powers)
+
+
+def draw_times_log(d):
+    """Scalars above 1: integers cut them off."""
+    x = d.array(d.shape(d.int(1, 5)), d.dtype(d.of([FLOATS, NUMBERS])))
+    return Case({"scalar": d.of([2.0, 3.0, 10.0]), **d.some(is_int=d.flag())}, [x])
+
+
+operator("_times_log_scalar", lambda attrs, x: with_scalar("times_log", False, attrs, x), draw_times_log)
 for kind in (*LOGICAL, "hypot"):
     operator(f"broadcast_{kind}", same_dtype(kind), draw_broadcast)
 

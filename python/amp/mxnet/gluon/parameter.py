@@ -239,11 +239,11 @@ class Parameter(NamesOfMXNet, GradientOfParameter, ArraysOnDevices):
         """A variable for the parameter in a symbol: the same one as long as the parameter does not change."""
         if isinstance(self._var, Symbol):  # a program has set it
             return self._var
-        known = {} if self.shape is None else {"shape": tuple(max(dim, 0) for dim in self.shape)}
-        known.update({} if self.init is None else {"init": self.init})
-        key = self.name, self.dtype, known.get("shape"), self.init
+        shape = None if self.shape is None else tuple(max(dim, 0) for dim in self.shape)
+        key = self.name, self.dtype, shape, self.init, self.lr_mult, self.wd_mult
         if self._var is None or self._var[0] != key:
-            self._var = key, Variable(self.name, dtype=self.dtype, **known)
+            options = {"shape": shape, "init": self.init, "lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
+            self._var = key, Variable(self.name, dtype=self.dtype, __storage_type__=0, **options)
         return self._var[1]
 
     def __copy__(self):
