@@ -73,7 +73,8 @@ class Run:
             return "not run"
         report = self.python.parents[1] / f"{self.name}.xml"
         report.unlink(missing_ok=True)
-        options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--timeout=300", f"--junitxml={report}"]
+        options = ["-q", "-p", "no:cacheprovider", "--timeout=300", f"--junitxml={report}"]
+        options += [word for warning in self.client.ignored or ("",) for word in ("-W", f"ignore::{warning}")]
         options.append("--continue-on-collection-errors")  # of files whose own requirements are missing
         self.python_call("-m", "pytest", *options, *arguments, cwd=self.sources / folder)
         passed, failed = counted(report)

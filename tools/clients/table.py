@@ -11,7 +11,8 @@ class Client(NamedTuple):
     sources: str = ""  # "name of the repository at a tag", and where its tests are below CLIENT_SOURCES
     tests: tuple = ()  # (folder to run in, arguments of pytest)
     environment: tuple = ()  # (name, value)
-    needed: int = 0  # tests that have to pass; with MXNet 1.9.1 under Python 3.8 one or two more do
+    ignored: tuple = ()  # classes of warnings that are no errors of its tests; () is all of them
+    needed: int = 0  # tests that have to pass: those that pass with MXNet 1.9.1 in this environment
     program: str = ""  # in this folder: prints a line `ok ...` or `failed ...` for each case
     cases: int = 0  # of the program, that have to succeed
 
@@ -23,6 +24,10 @@ CLIENTS = {
         "gluonnlp",
         "dmlc/gluon-nlp v0.10.x",
         ("gluon-nlp", ("tests/unittest", "-m", "not remote_required")),
+        ignored=(
+            "numpy.VisibleDeprecationWarning",
+            "pluggy.PluggyTeardownRaisedWarning",
+        ),  # its file makes errors of others
         needed=1425,
     ),
     "GluonTS": Client("gluonts==0.11.12", "gluonts.mx", program="gluonts_estimators.py", cases=13),
@@ -31,7 +36,7 @@ CLIENTS = {
         "sockeye.training",
         "awslabs/sockeye 2.3.24",
         ("sockeye", ("test/unit",)),
-        needed=490,
+        needed=487,  # five of 493 read JSON as Python 3.8 did, one wants not to be run by root
         program="sockeye_copies.py",
         cases=1,
     ),
