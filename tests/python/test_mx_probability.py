@@ -146,6 +146,26 @@ def test_gradients_reach_parameters_through_samples(name):
     assert np.isfinite(parameters[-1].grad.asnumpy()).all() and (parameters[-1].grad.asnumpy() != 0).mean() > 0.9
 
 
+@pytest.mark.parametrize("name", SCIPY)
+def test_samples_of_graphs(name):
+    """Drawn anew in each run, with the moments of plain calls."""
+
+    class Sampled(gluon.HybridBlock):
+        def forward(self, *parameters):
+            return getattr(mgp, name)(*parameters).sample()
+
+    mx.random.seed(6)
+    block = Sampled()
+    block.hybridize()
+    parameters = [mx.np.full((4000,), p) for p in SCIPY[name][0]]
+    first, second = block(*parameters).asnumpy(), block(*parameters).asnumpy()
+    assert block._refusal is None and (first != second).any()
+    if name in WITH_CDF:
+        assert (first < distribution(name).icdf(array(0.3)).item()).mean() == pytest.approx(0.3, abs=0.04)
+    if name not in HEAVY_TAILS:
+        assert first.mean() == pytest.approx(SCIPY[name][3], rel=0.1, abs=0.1)
+
+
 # ---- events and vectors ----
 
 

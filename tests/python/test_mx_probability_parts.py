@@ -342,3 +342,23 @@ def test_bernoulli_numbers_in_a_graph():
     sure, even = block(mx.np.concatenate([mx.np.zeros((500,)), mx.np.ones((500,))]))
     assert block._refusal is None and sure.asnumpy().tolist() == [0] * 500 + [1] * 500
     assert even.asnumpy().mean() == pytest.approx(0.5, abs=0.06)
+
+
+def test_laplace_numbers_in_a_graph():
+    class Drawn(gluon.HybridBlock):
+        def forward(self, loc, scale):
+            return mx.np.random.laplace(loc, scale), mx.np.random.laplace(1.0, 2.0, size=(3,), dtype="float64")
+
+    mx.random.seed(1)
+    block = Drawn()
+    block.hybridize()
+    loc, scale = mx.np.full((4000,), 3.0), mx.np.full((4000,), 2.0)
+    loc.attach_grad()
+    scale.attach_grad()
+    with autograd.record():
+        drawn, numbers = block(loc, scale)
+    drawn.backward()
+    assert block._refusal is None and numbers.shape == (3,) and numbers.dtype == np.float64
+    assert drawn.asnumpy().mean() == pytest.approx(3, abs=0.2) and drawn.asnumpy().var() == pytest.approx(8, rel=0.15)
+    assert (loc.grad.asnumpy() == 1).all()
+    np.testing.assert_allclose(scale.grad.asnumpy(), (drawn.asnumpy() - 3) / 2, rtol=1e-4, atol=1e-5)

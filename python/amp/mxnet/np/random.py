@@ -138,10 +138,23 @@ def _power_in_graph(a, size, dtype):
 
 
 def _gamma_in_graph(shape, scale, size, dtype):
-    """The operator for numbers: it has no gradients. Arrays make the block run without a graph."""
-    if isinstance(shape, numbers.Real) and isinstance(scale, numbers.Real):
+    """The operator, which has no gradients. Arrays make the block run without a graph where gradients are recorded."""
+    are_numbers = isinstance(shape, numbers.Real) and isinstance(scale, numbers.Real)
+    if are_numbers or not _trace.mode("is_recording"):
         return draw_in_graph("_npi_gamma", {"shape": shape, "scale": scale}, size, dtype)
     return _gamma(shape, scale, size, dtype)
+
+
+def _laplace_in_graph(loc, scale, size, dtype):
+    """Gradients reach `loc` and `scale`, as they do outside of graphs."""
+    loc, scale = asarray(loc), asarray(scale)
+    drawn = _standard_uniform_in_graph(loc + scale, size) - 0.5
+    sign, distance = functions.find("sign")(drawn), functions.find("abs")(drawn)
+    result = loc - scale * sign * functions.find("log1p")(distance * _ALMOST_MINUS_2)
+    return result if dtype is None else result.astype(dtype, copy=False)
+
+
+_ALMOST_MINUS_2 = -2 * (1 - 2**-24)  # a distance of 0.5 has a finite logarithm
 
 
 def becomes_part_of_graph(out):
@@ -332,7 +345,7 @@ _POSITIVE = {"gamma": ("shape", "scale"), **dict.fromkeys(("pareto", "power", "w
 
 # What operators they are in graphs.
 _OPERATORS = {name: f"_npi_{name}" for name in "exponential gumbel logistic pareto rayleigh weibull".split()}
-_IN_GRAPHS = {"gamma": _gamma_in_graph, "power": _power_in_graph}
+_IN_GRAPHS = {"gamma": _gamma_in_graph, "laplace": _laplace_in_graph, "power": _power_in_graph}
 
 
 def _complete(name, parameters, given):
