@@ -633,3 +633,5 @@ def test_children_of_mxnet_2_are_called_for_themselves():
         rows.initialize("ones")
         assert rows(mx.np.ones((2, 5))).tolist() == [[5, 5, 5]] * 2
         assert Numbers()().tolist() == [1, 1]
+        rows.part = gluon.Block()
+        assert list(rows._children.values())[-1]() is rows.part

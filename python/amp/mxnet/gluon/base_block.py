@@ -18,6 +18,9 @@ from .summary import print_summary
 _composing = threading.local()  # whether this thread calls a block with symbols
 
 
+_BASES = (__name__, f"{__package__}.block")  # modules whose `forward` asks for another one
+
+
 class Block(ParametersOfBlock):
     """A network, or a part of one: parameters, other blocks, and a `forward` that uses them.
 
@@ -101,9 +104,12 @@ class Block(ParametersOfBlock):
     # ---- calls ----
 
     def _needs_arguments(self):
-        functions = self.forward, getattr(self, "hybrid_forward", None)
-        taken = [p for function in functions if function for p in inspect.signature(function).parameters.values()]
-        return any(p.name != "F" and p.kind <= p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in taken)
+        """Whether a call without arguments cannot compute anything."""
+        functions = [getattr(type(self), name, None) for name in ("forward", "hybrid_forward")]
+        own = [function for function in functions if function and function.__module__ not in _BASES]
+        taken = [p for function in own for p in list(inspect.signature(function).parameters.values())[1:]]
+        needed = [p for p in taken if p.name != "F" and p.kind <= p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+        return bool(needed) or not own
 
     def __call__(self, *args):
         """Runs `forward` on arrays; parameters that wait for shapes learn them here.
