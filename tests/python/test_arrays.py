@@ -396,3 +396,15 @@ def test_elements_are_changed_in_place():
     array[0] *= 3
     array[2] -= 1
     assert array.asnumpy().tolist() == [3, 2, 2]
+
+
+def test_from_numpy_shares_memory_or_says_so():
+    source = np.zeros((2, 3), "float32")
+    shared = amp.nd.from_numpy(source)
+    shared[1, 2] = 5
+    assert source[1, 2] == 5
+    with pytest.raises(ValueError, match="read-only"):
+        source[0, 0] = 1
+    with pytest.raises(ValueError, match="row-major"):
+        amp.nd.from_numpy(np.zeros((2, 3)).T)
+    assert amp.nd.from_numpy(np.ones((2, 3)).T, zero_copy=False).shape == (3, 2)

@@ -276,3 +276,12 @@ def test_f_distribution():
     drawn = mx.np.random.f(mx.np.array([5.0, 20.0]), 12, size=(4000, 2)).asnumpy()
     np.testing.assert_allclose(drawn.mean(0), 12 / 10, rtol=0.1)
     assert drawn.dtype == np.float32 and (drawn > 0).all()
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "isposinf", "isneginf"])
+def test_truths_go_to_truths(name):
+    x, out = mx.np.array([1.0, np.nan, np.inf, -np.inf]), mx.np.zeros(4, dtype=bool)
+    getattr(mx.np, name)(x, out=out)
+    np.testing.assert_array_equal(out.asnumpy(), getattr(np, name)(x.asnumpy()))
+    with pytest.raises(TypeError, match="truths"):
+        getattr(mx.np, name)(x, out=mx.np.zeros(4))

@@ -254,3 +254,10 @@ def test_shapes_that_are_refused():
             call()
     with pytest.raises(ValueError, match="cross"):
         mx.np.cross(mx.np.ones(4), mx.np.ones(4))
+
+
+def test_least_squares_by_words_for_the_bound():
+    a, b = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9], [1.0, 1.0]]), np.array([1.0, 2.0, 3.0])
+    for word, bound in (("warn", -1), (None, None), (0.1, 0.1)):
+        found = mx.np.linalg.lstsq(mx.np.array(a, dtype="float64"), mx.np.array(b, dtype="float64"), rcond=word)
+        assert found[2].item() == np.linalg.lstsq(a, b, rcond=bound)[2]

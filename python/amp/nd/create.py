@@ -36,16 +36,25 @@ def _keeps_dtype(source):
 
 
 def from_numpy(ndarray, zero_copy=True):
-    """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major.
+    """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory, and the NumPy array is read-only.
 
-    The dtype stays. Raises ArgumentError for byte-swapped, complex, text and object arrays.
+    The dtype stays. Raises ArgumentError, which is a ValueError, for byte-swapped, complex, text and object arrays, and
+    with `zero_copy` for those that are not row-major.
 
     >>> source = np.zeros(2, "float32")
     >>> amp.nd.from_numpy(source)[:] = 5
     >>> source
     array([5., 5.], dtype=float32)
     """
-    return NDArray(given(ndarray)) if zero_copy else NDArray(given(ndarray)).copy()
+    if not zero_copy:
+        return NDArray(given(ndarray)).copy()
+    if not isinstance(ndarray, np.ndarray):
+        return NDArray(given(ndarray))
+    if not ndarray.flags.c_contiguous:
+        raise ArgumentError("from_numpy: memory is shared with row-major arrays alone; pass zero_copy=False")
+    shared = NDArray(given(ndarray))
+    ndarray.flags.writeable = False
+    return shared
 
 
 def from_dlpack(producer):

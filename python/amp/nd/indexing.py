@@ -66,7 +66,10 @@ def set_item(array, key, value):
 def _placed(array, key, value):
     """`value` in the form in which it becomes the whole of `array`, which takes its place."""
     if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
-        raise UnsupportedError("writing to a part of an array has no gradient; use it outside of autograd.record()")
+        raise UnsupportedError(
+            "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd.record(): writing "
+            "to a part of an array has no gradient; use it outside of it"
+        )
     if value.shape != array.shape:
         value = invoke("broadcast_to", [value], {}, {"shape": attribute_text(array.shape)})[0]
     if value.dtype != array.dtype:

@@ -74,10 +74,13 @@ def unary(name):
     """NumPy's function of one array that runs the operator of its name."""
     known = UNARY_SYNONYMS.get(name, name)
     op = "_copy" if name == "positive" else f"_npi_{known}" if find_operator(f"_npi_{known}") else known
+    gives_truths = known.startswith("is")
     converted = "iub" if known in _OF_FLOATS else "b" if known in _ROUNDING else ""  # kinds of dtypes
 
     def function(x, out=None, **options):
         _require_defaults(name, options)
+        if gives_truths and out is not None and out.dtype != np.bool_:
+            raise TypeError(f"{name}: out is an array of truths, got {out.dtype.name}")
         x = asarray(x)
         return run(op, [x.astype("float32") if x.dtype.kind in converted else x], {}, out)
 

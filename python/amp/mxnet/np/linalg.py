@@ -27,6 +27,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matrix_norm",
     "matrix_rank",
     "matrix_transpose",
@@ -44,6 +45,7 @@ __all__ = [
     "trace",
     "vector_norm",
 ]
+_numpys_lstsq = wrapped(np.linalg.lstsq, "mx.np.linalg.lstsq")
 _numpys_rank = wrapped(np.linalg.matrix_rank, "mx.np.linalg.matrix_rank")
 
 
@@ -176,6 +178,19 @@ def matrix_rank(M, rtol=None, hermitian=False, tol=None):  # noqa: N803 - NumPy'
     """
     rank = _numpys_rank(asarray(M), tol if rtol is None else rtol, hermitian)
     return rank if isinstance(rank, NDArray) else ndarray(np.asarray(rank, "int64"))
+
+
+def lstsq(a, b, rcond="warn"):
+    """x with the least squares of a x - b, the sums of those squares, the rank of `a`, and its singular values.
+
+    Singular values up to `rcond` times the largest one count as 0; 'warn' stands for the precision of the machine, None
+    for that times the larger size of `a`. Raises LinAlgError for shapes that do not fit.
+
+    >>> x, _, rank, _ = mx.np.linalg.lstsq(mx.np.array([[1, 0], [0, 2]]), mx.np.array([3, 4]))
+    >>> x, rank
+    (array([3., 2.]), array(2, dtype=int32))
+    """
+    return _numpys_lstsq(a, b, -1 if isinstance(rcond, str) and rcond == "warn" else rcond)
 
 
 def matrix_transpose(a):

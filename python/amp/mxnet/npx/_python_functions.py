@@ -19,9 +19,9 @@ _DECONVOLUTION = Operator("deconvolution", _core.operator_info("Deconvolution"),
 
 
 def from_numpy(array, zero_copy=True):
-    """An `ndarray` of a NumPy array's elements; with `zero_copy` it shares memory where that is row-major.
+    """An `ndarray` of a NumPy array's elements; with `zero_copy` it shares memory, and the NumPy array is read-only.
 
-    Raises ArgumentError for what is no array of numbers.
+    Raises ArgumentError for what is no array of numbers, and with `zero_copy` for arrays that are not row-major.
 
     >>> source = np.zeros((2,), "float32")
     >>> mx.npx.from_numpy(source)[:] = 5
