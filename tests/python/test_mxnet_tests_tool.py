@@ -103,6 +103,18 @@ def test_a_list_written_anew_keeps_reasons_and_is_compact(tool, known):
     assert tool.expected.surprises(again, results) == []
 
 
+def test_errors_tell_the_class_of_new_entries(tool, known):
+    errors = {
+        A + "rows": ("failed", "UnsupportedError: storage 'row_sparse' is not supported"),
+        A + "bytes": ("failed", "UnsupportedError: int8 quantization"),
+        A + "what": ("failed", "assert 1 == 2"),
+        "unittest/test_b.py": ("failed", "ImportError: the C interface is not supported"),
+    }
+    kinds = {entry.pattern: entry.kind for entry in tool.expected.updated(known, errors)}
+    assert [kinds[A + name] for name in ("rows", "bytes", "what")] == ["sparse", "int8", "open"]
+    assert kinds["unittest/test_b.py"] == "open"  # the file has to run again
+
+
 def test_a_list_written_anew_forgets_what_passes_and_what_is_gone(tool, known):
     results = {**passed("all[1]"), **failed("all[2]"), **passed("random")}
     patterns = [entry.pattern for entry in tool.expected.updated(known, results)]
