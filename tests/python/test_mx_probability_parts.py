@@ -32,7 +32,7 @@ PAIRS = [  # class and parameters of p and of q, and where both are
     ("Exponential", (1.5,), "Exponential", (2.0,), POSITIVE),
     ("Gamma", (2.5, 1.5), "Gamma", (1.5, 2.0), POSITIVE),
     ("Beta", (2.5, 1.5), "Beta", (1.5, 2.0), SHARES),
-    ("Pareto", (2.5, 2.0), "Pareto", (1.5, 1.0), np.linspace(2, 4000, 4000001)),
+    ("Pareto", (2.5, 2.0), "Pareto", (1.5, 1.0), np.geomspace(2, 40000, 100001)),
     ("Uniform", (0.5, 1.5), "Normal", (-0.3, 2.0), np.linspace(0.5, 1.5, 200001)),
     ("Uniform", (0.5, 1.5), "Gumbel", (-0.3, 2.0), np.linspace(0.5, 1.5, 200001)),
     ("Exponential", (1.5,), "Gumbel", (-0.3, 2.0), POSITIVE),
