@@ -40,7 +40,7 @@ _GUESSES = (
         r"download|no parameters come with|README\.md|get_cifar|mnist",
     ),
     ("sparse", "sparse storage", r"row_sparse|csr|[Ss]parse|stype"),
-    ("int8", "int8 quantization", r"int8|quantiz"),
+    ("int8", "int8 quantization", r"(?i)int8|quantiz"),
     ("c-api", "MXNet's C interface", r"C interface|mxnet_predict|_ffi|_LIB"),
     ("extension", "libraries of operators", r"librar"),
 )
