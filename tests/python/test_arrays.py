@@ -405,6 +405,8 @@ def test_from_numpy_shares_memory_or_says_so():
     assert source[1, 2] == 5
     with pytest.raises(ValueError, match="read-only"):
         source[0, 0] = 1
+    amp.nd.from_numpy(source)[0, 0] = 7
+    assert shared[0, 0] == 7
     with pytest.raises(ValueError, match="row-major"):
         amp.nd.from_numpy(np.zeros((2, 3)).T)
     assert amp.nd.from_numpy(np.ones((2, 3)).T, zero_copy=False).shape == (3, 2)

@@ -168,3 +168,13 @@ def test_a_float64_layer_is_left_alone():
         warnings.simplefilter("error")
         fused = symbol.optimize_for("ONEDNN", type_dict={"data": "float64"})
     assert operators(fused) == ["FullyConnected"]
+
+
+def test_arguments_beyond_those_of_a_block_have_no_effect():
+    class Twice(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return x * 2
+
+    with mx.util.np_array(), mx.util.np_shape():
+        block, x = Twice(), mx.np.ones((2,))
+        assert block.optimize_for(x, x, backend="ONEDNN").tolist() == [2, 2]

@@ -52,6 +52,8 @@ def from_numpy(ndarray, zero_copy=True):
         return NDArray(given(ndarray))
     if not ndarray.flags.c_contiguous:
         raise ArgumentError("from_numpy: memory is shared with row-major arrays alone; pass zero_copy=False")
+    if ndarray.flags.owndata:
+        ndarray.flags.writeable = True  # a second call may find what the first one left
     shared = NDArray(given(ndarray))
     ndarray.flags.writeable = False
     return shared

@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import inspect
 import warnings
 
 from ... import _recording, _trace, attribute, nd, sym
@@ -236,6 +237,8 @@ class HybridBlock(NamesOfMXNet, Block):
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
         """Hybridizes the block and replaces its graph by what `Symbol.optimize_for` makes of it; gives the outputs.
 
+        Arguments beyond those of `forward` have no effect, as in MXNet.
+
         >>> block = mx.gluon.nn.Dense(3, activation="relu", in_units=4)
         >>> block.initialize("ones")
         >>> block.optimize_for(amp.nd.ones((1, 4)), backend="ONEDNN").shape
@@ -246,6 +249,7 @@ class HybridBlock(NamesOfMXNet, Block):
         if clear:
             self._forget_graph()
         inputs = tuple(x) if isinstance(x, (list, tuple)) and not args else (x, *args)
+        inputs = _accepted(self.forward, inputs)
         graph = self.graph_for(*inputs)
         if backend is not None:
             graph.block.optimize_for(*graph.arrays_of(inputs), backend=backend, **kwargs)
@@ -284,3 +288,11 @@ class HybridBlock(NamesOfMXNet, Block):
         for name, value in self.__dict__.items():
             other.__dict__[name] = Graphs() if name == "_graphs" else copy.deepcopy(value, memo)
         return other
+
+
+def _accepted(function, arguments):
+    """As many of the positional arguments as a function takes."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return arguments
+    return arguments[: sum(parameter.kind <= parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)]
