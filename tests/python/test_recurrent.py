@@ -217,3 +217,16 @@ def test_dynamic_unroll_of_other_lengths_in_one_graph():
         with mx.autograd.record():
             dropped = net(x).asnumpy() == 0
         assert (dropped == dropped[:1]).all() and 0.2 < dropped.mean() < 0.8  # the same in all steps
+
+
+@pytest.mark.parametrize("stack", [mx.gluon.rnn.SequentialRNNCell, mx.gluon.rnn.HybridSequentialRNNCell])
+def test_shapes_of_stacked_bidirectional_cells_are_inferred(stack):
+    cells = stack()
+    for _ in range(3):
+        cells.add(mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.GRUCell(5), mx.gluon.rnn.GRUCell(5)))
+    cells.infer_shape(0, mx.nd.ones((2, 4)), False)
+    places = cells._collect_params_with_prefix()
+    for side in ("l_cell", "r_cell"):
+        assert [places[f"{i}.{side}.i2h_weight"].shape for i in range(3)] == [(15, 4), (15, 10), (15, 10)]
+    cells.initialize()
+    assert cells.unroll(3, mx.nd.ones((2, 3, 4)), merge_outputs=True)[0].shape == (2, 3, 10)

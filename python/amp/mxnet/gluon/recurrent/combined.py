@@ -99,7 +99,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         return self._step(inputs, states)
 
     def infer_shape(self, i, x, is_bidirect):
-        """As that of other cells; what cells give is read as it is, in a BidirectionalCell, too."""
+        """As that of other cells; what a cell reads is what one direction gives, unless it is a BidirectionalCell."""
         super().infer_shape(i, x, False)
 
 
@@ -119,6 +119,10 @@ class BidirectionalCell(_OfCells, HybridRecurrentCell):
         self.register_child(l_cell, "l_cell")
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
+
+    def infer_shape(self, i, x, is_bidirect):
+        """As that of other cells; behind the first one, both cells read what two directions give."""
+        super().infer_shape(i, x, True)
 
     def __call__(self, inputs, states):
         """Raises ArgumentError: the backward cell begins at the end."""
