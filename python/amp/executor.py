@@ -97,8 +97,7 @@ class Executor(RunsWithGradients):
         types = _input_types(input_shapes, input_dtypes)
         requests = requests_of(sym, grad_req)
         if any(request != "null" for request in requests.values()):
-            of_integers = "none" if isinstance(grad_req, str) else "error"
-            given = {**options, "of_integers": of_integers, "memory_budget": memory_budget}
+            given = {**options, "of_integers": _of_integers(grad_req), "memory_budget": memory_budget}
             self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **given)
             if not self._runs.gradients:
                 raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
@@ -281,6 +280,11 @@ def _dtype_hint(dtypes, arrays):
         if found != wanted and found.names != ("bfloat16",):
             hints.append(f"\n  use {name}.astype('{dtype_name(wanted)}')")
     return "".join(hints)
+
+
+def _of_integers(grad_req):
+    """One request for all arguments means those that have gradients."""
+    return "none" if isinstance(grad_req, str) else "error"
 
 
 def gradient_runs(

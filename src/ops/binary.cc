@@ -33,12 +33,13 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"elemwise_add", "_add _plus _Plus _sparse_elemwise_add", "lhs + rhs, equal shapes.", BinaryKind::kAdd,
+    {"elemwise_add", "_add _plus _Plus _sparse_elemwise_add _grad_add", "lhs + rhs, equal shapes.", BinaryKind::kAdd,
      Shapes::kEqual},
     {"elemwise_sub", "_sub _minus _Minus _sparse_elemwise_sub", "lhs - rhs, equal shapes.", BinaryKind::kSub,
      Shapes::kEqual},
     {"elemwise_mul", "_mul _Mul _sparse_elemwise_mul", "lhs * rhs, equal shapes.", BinaryKind::kMul, Shapes::kEqual},
-    {"elemwise_div", "_div _Div _sparse_elemwise_div", "lhs / rhs, equal shapes.", BinaryKind::kDiv, Shapes::kEqual},
+    {"elemwise_div", "_div _Div _sparse_elemwise_div _scatter_elemwise_div", "lhs / rhs, equal shapes.",
+     BinaryKind::kDiv, Shapes::kEqual},
     {"_maximum", "_Maximum", "The larger of lhs and rhs, equal shapes.", BinaryKind::kMax, Shapes::kEqual},
     {"_minimum", "_Minimum", "The smaller of lhs and rhs, equal shapes.", BinaryKind::kMin, Shapes::kEqual},
     {"broadcast_add", "broadcast_plus _sparse_broadcast_add _sparse_broadcast_plus", "lhs + rhs.", BinaryKind::kAdd,

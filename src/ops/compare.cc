@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <numbers>
+#include <utility>
 
 #include "ops/broadcast.h"
 #include "ops/map_rules.h"
@@ -49,6 +50,17 @@ std::int64_t AsInteger(double value) {
 template <double (*F)(double, double)>
 std::int64_t CutOff(std::int64_t a, std::int64_t b) {
   return AsInteger(F(static_cast<double>(a), static_cast<double>(b)));
+}
+
+std::int64_t GreatestDivisor(std::int64_t a, std::int64_t b) {
+  while (b != 0) a = std::exchange(b, b == -1 ? 0 : a % b);  // a % -1 may overflow
+  return a < 0 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a;
+}
+std::int64_t LeastMultiple(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  const auto product = static_cast<std::uint64_t>(a / GreatestDivisor(a, b)) * static_cast<std::uint64_t>(b);
+  const auto multiple = static_cast<std::int64_t>(product);
+  return multiple < 0 ? static_cast<std::int64_t>(0 - product) : multiple;
 }
 
 double Power(double a, double b) { return std::pow(a, b); }
@@ -146,6 +158,10 @@ const Row kRows[] = {
      Operands::kFloat},
     {"_npi_logaddexp", "", "log(exp(lhs) + exp(rhs)).", LogAddExp, nullptr, kBroadcast, Operands::kFloat},
 
+    {"_npi_gcd", "", "The greatest common divisor of lhs and rhs.", nullptr, GreatestDivisor, kBroadcast,
+     Operands::kMixedIntegers},
+    {"_npi_lcm", "", "The least common multiple of lhs and rhs.", nullptr, LeastMultiple, kBroadcast,
+     Operands::kMixedIntegers},
     {"_npi_bitwise_and", "", "The bits that both have.", nullptr, [](std::int64_t a, std::int64_t b) { return a & b; },
      kBroadcast, kBits},
     {"_npi_bitwise_or", "", "The bits that one of the two has.", nullptr,

@@ -168,6 +168,7 @@ Shape NewShape(const Node& node, const DiagonalParam& p, const Shape& data) {
 
 [[maybe_unused]] const auto kNpDiagonal =
     Register<DiagonalParam>("_np_diagonal", "Diagonals of matrices, last axis; empty ones beyond the matrices.")
+        .Alias("_npi_diagonal")
         .Set(MoveGradient())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           const auto& p = node.params<DiagonalParam>();
@@ -216,6 +217,7 @@ bool LowerTrace(LowerContext& c) {
 
 [[maybe_unused]] const auto kNpTrace =
     RegisterOp<DiagonalParam>("_np_trace")
+        .Alias("_npi_trace")
         .Doc("Sums of the diagonals of matrices; of those beyond the matrices 0.")
         .Params(SchemaOf(DiagonalParam()))
         .Inputs({"data"})
@@ -252,6 +254,7 @@ Shape NewShape(const Node&, const DiagFlatParam& p, const Shape& data) { return 
 
 [[maybe_unused]] const auto kNpDiagFlat =
     Register<DiagFlatParam>("_np_diagflat", "A matrix with all elements of the data on a diagonal.")
+        .Alias("_npi_diagflat")
         .Set(MoveGradient())
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           ToDiagonal(node.params<DiagFlatParam>().k, in[0].Reshaped(Shape{in[0].size()}), out[0]);

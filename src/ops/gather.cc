@@ -93,6 +93,7 @@ bool LowerGatherNd(LowerContext& c) {
     RegisterOp<NoParam>("gather_nd")
         .Alias("_npi_gather_nd")
         .Alias("_npx_gather_nd")
+        .Alias("_npi_advanced_indexing_multiple")
         .Doc("data[indices[0], ..., indices[M - 1]] for indices (M, ...); negative ones count from the end.")
         .Inputs({"data", "indices"})
         .Set(ShapeRule{InferGatherNd})

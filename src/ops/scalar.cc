@@ -142,8 +142,9 @@ using Lesser = std::less<>;
 using LesserEqual = std::less_equal<>;
 
 constexpr Row kRows[] = {
-    {"_plus_scalar", "_PlusScalar _npi_add_scalar", "data + scalar.", Plus, IntPlus, Sum},
-    {"_minus_scalar", "_MinusScalar _npi_subtract_scalar", "data - scalar.", Minus, IntMinus, Difference},
+    {"_plus_scalar", "_PlusScalar _npi_add_scalar _scatter_plus_scalar", "data + scalar.", Plus, IntPlus, Sum},
+    {"_minus_scalar", "_MinusScalar _npi_subtract_scalar _scatter_minus_scalar", "data - scalar.", Minus, IntMinus,
+     Difference},
     {"_rminus_scalar", "_RMinusScalar _npi_rsubtract_scalar", "scalar - data.", RMinus, IntRMinus, RDifference},
     {"_mul_scalar", "_MulScalar _npi_multiply_scalar", "data * scalar.", Times, IntTimes, Product},
     {"_div_scalar", "_DivScalar", "data / scalar; integers truncate.", Over, Quotient, Reciprocal, Row::kScalar},

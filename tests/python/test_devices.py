@@ -198,3 +198,20 @@ def test_pickles_and_copies_keep_devices():
     twin = copy.deepcopy(net)
     twin[0].weight.data(mx.cpu(1))[:] = 0
     assert twin[0].weight.list_ctx() == TWO and net[0].weight.data(mx.cpu(1)).asnumpy().any()
+
+
+def test_a_parameter_may_compute_its_array():
+    """As a weight drop does: it overrides `data` without the names of MXNet 2."""
+
+    class Halved(gluon.Parameter):
+        def data(self, ctx=None):
+            return super().data(ctx) / 2
+
+    weight = Halved("weight", shape=(1,), init="ones")
+    weight.initialize()
+    with autograd.record():
+        result = weight.data() * 3
+    result.backward()
+    assert weight.grad().asnumpy().tolist() == weight.list_grad()[0].asnumpy().tolist() == [1.5]
+    gluon.Trainer([weight], "sgd", {"learning_rate": 1.0}).step(1)
+    assert weight.data().asnumpy().tolist() == [-0.25]

@@ -49,7 +49,7 @@ CLIENTS = {
         needed=268,
     ),
     "mxboard": Client(
-        "mxboard==0.1.0", "mxboard", "awslabs/mxboard v0.1.0", ("mxboard", ("tests/python/unittest",)), needed=15
+        "mxboard==0.1.0", "mxboard", "awslabs/mxboard v0.1.0", ("mxboard", ("tests/python/unittest",)), needed=14
     ),
     "tensorly": Client(
         "tensorly==0.5.1",

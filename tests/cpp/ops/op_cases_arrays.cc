@@ -672,6 +672,7 @@ const std::vector<OpRow>& ArrayOpRows() {
       {"mean", DrawMean},
       {"min", DrawExtreme},
       {"negative", DrawSign},
+      {"_float_ones_like", DrawFillLike},
       {"ones_like", DrawFillLike},
       {"reciprocal", DrawRatio},
       {"relu", DrawRelu},

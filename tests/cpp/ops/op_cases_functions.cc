@@ -147,6 +147,13 @@ OpRow OfDensity(const std::string& name, std::vector<Values> values) {
   return {"_random_pdf_" + name, [values](Random& random) { return DrawDensity(random, values); }};
 }
 
+OpCase DrawTimesLog(Random& random) {
+  OpCase c = DrawWithScalar(random);
+  c.attrs["scalar"] = random.Of({"2", "0.5", "10"});
+  if (!IsFloat(c.inputs[0].type.dtype)) c.attrs["scalar"] = "3";
+  return c;
+}
+
 OpCase DrawDirichlet(Random& random) {
   OpCase c = DrawDensity(random, {Values::kFractions, Values::kPositive});
   const std::int64_t size = random.Int(1, 4);
@@ -178,6 +185,8 @@ const std::vector<OpRow>& FunctionOpRows() {
         {"_npi_bitwise_not", DrawBitwiseNot},
         {"_npi_power", DrawMixedPowers},
         {"_power", DrawEqualPowers},
+        {"_times_log", DrawEqualPowers},
+        {"_times_log_scalar", DrawTimesLog},
         {"hard_sigmoid", DrawHardSigmoid},
         {"log_sigmoid", DrawSoftPlus},
         {"logical_not", DrawPredicate},
@@ -200,7 +209,7 @@ const std::vector<OpRow>& FunctionOpRows() {
     add({"_npi_floor_divide", "_npi_mod"}, DrawMixedQuotient);
     add({"_npi_arctan2", "_npi_logaddexp"}, DrawFloats);
     add({"_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor"}, DrawBits);
-    add({"_npi_bitwise_left_shift", "_npi_bitwise_right_shift"}, DrawShift);
+    add({"_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_gcd", "_npi_lcm"}, DrawShift);
     add({"_hypot_scalar",           "_logical_and_scalar",       "_logical_or_scalar",       "_logical_xor_scalar",
          "_npi_arctan2_scalar",     "_npi_copysign_scalar",      "_npi_floor_divide_scalar", "_npi_fmax_scalar",
          "_npi_fmin_scalar",        "_npi_fmod_scalar",          "_npi_ldexp_scalar",        "_npi_logaddexp_scalar",

@@ -74,6 +74,16 @@ OpCase DrawIndexCopy(Random& random) {
                {{dtype, Shape{count, size}}, Values::kWide}});
 }
 
+OpCase DrawIndexUpdate(Random& random) {
+  const DType dtype =
+      random.Chance(0.5) ? random.Type(FloatTypes()) : random.Of({DType::kInt32, DType::kInt64, DType::kUInt8});
+  const std::int64_t size = random.Int(1, 4), count = random.Int(1, 5);
+  const Shape value = random.Of({Shape{count, size}, Shape{1, size}, Shape{size}, Shape{count, 1}, Shape{1}});
+  return Same({{{dtype, Shape{12, size}}},
+               {{random.Of({DType::kInt32, DType::kInt64}), Shape{1, count}}, Values::kLengths},
+               {{dtype, value}}});
+}
+
 OpCase DrawHistogram(Random& random) {
   return Same({{{random.Type(FloatTypes()), random.Sizes(2, 6)}, Values::kWide}},
               {{"bin_cnt", PrintAttr(random.Int(1, 6))}, {"range", random.Of({"(-2, 2)", "(0.5, 3)"})}});
@@ -183,6 +193,8 @@ const std::vector<OpRow>& TargetOpRows() {
       {"_contrib_index_copy", DrawIndexCopy},
       {"_contrib_quadratic", DrawQuadratic},
       {"_histogram", DrawHistogram},
+      {"_npx_index_add", DrawIndexUpdate},
+      {"_npx_index_update", DrawIndexUpdate},
       {"_ravel_multi_index", DrawRavel},
       {"_unravel_index", DrawUnravel},
       {"all_finite", DrawAllFinite},

@@ -23,12 +23,12 @@ void AddBinary(std::vector<Refusal>* all) {
 
 void AddScalars(std::vector<Refusal>* all) {
   for (const char* op :
-       {"_rminus_scalar",        "_rdiv_scalar",        "_maximum_scalar",           "_minimum_scalar",
-        "_power_scalar",         "_rpower_scalar",      "_npi_rpower_scalar",        "_mod_scalar",
-        "_rmod_scalar",          "_equal_scalar",       "_not_equal_scalar",         "_greater_scalar",
-        "_greater_equal_scalar", "_lesser_scalar",      "_lesser_equal_scalar",      "_npi_equal_scalar",
-        "_npi_not_equal_scalar", "_npi_greater_scalar", "_npi_greater_equal_scalar", "_npi_less_scalar",
-        "_npi_less_equal_scalar"}) {
+       {"_rminus_scalar",         "_rdiv_scalar",        "_maximum_scalar",           "_minimum_scalar",
+        "_power_scalar",          "_rpower_scalar",      "_npi_rpower_scalar",        "_mod_scalar",
+        "_rmod_scalar",           "_equal_scalar",       "_not_equal_scalar",         "_greater_scalar",
+        "_greater_equal_scalar",  "_lesser_scalar",      "_lesser_equal_scalar",      "_npi_equal_scalar",
+        "_npi_not_equal_scalar",  "_npi_greater_scalar", "_npi_greater_equal_scalar", "_npi_less_scalar",
+        "_npi_less_equal_scalar", "_times_log_scalar"}) {
     all->push_back({op, {{"scalar", "one"}}, {F32({2})}, {"attribute scalar: expected float, got 'one'"}});
     all->push_back({op, {{"scalar", "1e30"}}, {I32({2})}, {"does not fit an integer array"}});
   }
@@ -46,7 +46,7 @@ void AddMoves(std::vector<Refusal>* all) {
     all->push_back({op, {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}});
     all->push_back({op, {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}});
   }
-  for (const char* op : {"zeros_like", "ones_like"}) {
+  for (const char* op : {"zeros_like", "ones_like", "_float_ones_like"}) {
     all->push_back({op, {{"dtype", "float33"}}, {F32({2})}, {"attribute dtype", "got 'float33'"}});
     all->push_back({op, {{"value", "1"}}, {F32({2})}, {"unknown attribute 'value'"}});
   }

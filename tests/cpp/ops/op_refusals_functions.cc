@@ -28,8 +28,9 @@ void AddUnary(std::vector<Refusal>* all) {
 }
 
 void AddEqualShapes(std::vector<Refusal>* all) {
-  for (const char* op : {"_equal", "_greater", "_greater_equal", "_hypot", "_lesser", "_lesser_equal", "_logical_and",
-                         "_logical_or", "_logical_xor", "_maximum", "_minimum", "_mod", "_not_equal", "_power"}) {
+  for (const char* op :
+       {"_equal", "_greater", "_greater_equal", "_hypot", "_lesser", "_lesser_equal", "_logical_and", "_logical_or",
+        "_logical_xor", "_maximum", "_minimum", "_mod", "_not_equal", "_power", "_times_log"}) {
     all->push_back({op, {}, {F32({2, 3}), F32({2, 1})}, {"expected rhs of shape [2,3], got [2,1]"}});
     all->push_back({op, {}, {F32({2}), I32({2})}, {"expected rhs of dtype float32, got int32"}});
   }
@@ -55,7 +56,7 @@ void AddBroadcasts(std::vector<Refusal>* all) {
     all->push_back({op, {}, {I32({2}), F32({2})}, {"expected arrays of integers or bool, got float32"}});
     all->push_back({op, {}, {I32({2, 3}), I32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
   }
-  for (const char* op : {"_npi_bitwise_left_shift", "_npi_bitwise_right_shift"}) {
+  for (const char* op : {"_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_gcd", "_npi_lcm"}) {
     all->push_back({op, {}, {kBools, kBools}, {"expected arrays of integers, got bool"}});
     all->push_back({op, {}, {I32({2, 3}), I32({2, 4})}, {"shapes [2,3] and [2,4] cannot be broadcast"}});
   }

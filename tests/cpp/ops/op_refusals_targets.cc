@@ -29,6 +29,13 @@ void AddPositions(std::vector<Refusal>* all) {
        {"_contrib_index_array", {{"axis", "1"}}, {F32({2, 3})}, {"unknown attribute 'axis'"}},
        {"_contrib_index_copy", {}, {F32({2, 3}), I32({1}), F32({1, 4})}, {"expected new_tensor of shape [1,3]"}},
        {"_contrib_index_copy", {}, {F32({2, 3}), I32({1, 1})}, {"expected index_vector of shape [?], got [1,1]"}},
+       {"_npx_index_add",
+        {},
+        {F32({2, 3}), I32({1}), F32({3})},
+        {"indices of shape [1] do not name axes of shape [2,3]"}},
+       {"_npx_index_add", {}, {F32({2, 3}), I32({1, 2}), F32({4})}, {"val of shape [4] does not fit [2,3]"}},
+       {"_npx_index_update", {}, {F32({2, 3}), I32({3, 1}), F32({1})}, {"do not name axes of shape [2,3]"}},
+       {"_npx_index_update", {}, {F32({2, 3}), I32({2, 2}), I32({2})}, {"expected val of dtype float32, got int32"}},
        {"_histogram", {{"bin_cnt", "3"}}, {F32({2})}, {"attribute range: expected (low, high)"}},
        {"_histogram", {{"bin_cnt", "0"}, {"range", "(0, 1)"}}, {F32({2})}, {"attribute bin_cnt", "got 0"}},
        {"_histogram", {}, {F32({2}), F32({1})}, {"expected at least two edges of bins, got 1"}}});

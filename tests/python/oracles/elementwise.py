@@ -761,6 +761,8 @@ for name, shift in {"left": left_shift, "right": right_shift}.items():
     operator(f"_npi_bitwise_{name}_shift", bits(shift), draw_bits(INTEGERS))
     operator(f"_npi_bitwise_{name}_shift_scalar", bits_with_scalar(shift), draw_bits_with_scalar(INTEGERS))
     operator(f"_npi_rbitwise_{name}_shift_scalar", bits_with_scalar(shift, True), draw_bits_with_scalar(INTEGERS))
+for name in ("gcd", "lcm"):
+    operator(f"_npi_{name}", bits(getattr(np, name)), draw_bits(INTEGERS))
 
 
 # ---- more functions with a scalar ----------------------------------------------------------------

@@ -148,6 +148,34 @@ def draw_index_copy(d):
 operator("_contrib_index_copy", index_copy, draw_index_copy)
 
 
+def with_parts(changed):
+    """a with `changed(part, values)` at a[ind[0], ..., ind[M - 1]], one place after the other."""
+
+    def oracle(attrs, array, indices, values):
+        y = wide(array).copy()
+        places = list(zip(*wide(indices)))
+        parts = np.broadcast_to(wide(values), (len(places), *array.shape[len(indices) :]))
+        for place, part in zip(places, parts):
+            y[tuple(place)] = changed(y[tuple(place)], part)
+        return computed(y, array.dtype, np.abs(y))
+
+    return oracle
+
+
+def draw_parts(d):
+    array = d.array(d.shape(d.int(1, 3), empty=0), d.dtype(NUMBERS), 0, 3)
+    named, count = d.int(1, array.ndim), d.int(1, 4)
+    rows = [d.rng.integers(-size, size, count) for size in array.shape[:named]]
+    values = (count, *array.shape[named:])
+    shape = d.of([values, values[1:], (1,)])
+    indices = np.array(rows).astype(d.of(["int32", "int64"]))
+    return Case({}, [array, indices, d.array(shape, array.dtype, 0, 3)])
+
+
+operator("_npx_index_add", with_parts(lambda part, values: part + values), draw_parts)
+operator("_npx_index_update", with_parts(lambda part, values: values), draw_parts)
+
+
 def histogram(attrs, x, bins=None):
     count = attrs.get("bin_cnt")
     given = wide(bins) if count is None else count

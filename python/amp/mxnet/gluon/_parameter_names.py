@@ -68,7 +68,7 @@ class NamesOfMXNet:
             raise self._no_array_error()
         if ctx is list:
             return arrays
-        wanted = self._array if ctx is None and not self._copies else self._array_on(ctx)
+        wanted = self._array_on(ctx)
         return arrays[next(i for i, own in enumerate(self._arrays()) if own is wanted)]
 
     def row_sparse_data(self, row_id):

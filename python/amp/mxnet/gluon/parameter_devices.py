@@ -56,15 +56,15 @@ class ArraysOnDevices:
         >>> mx.gluon.Constant([1, 2]).data().dtype
         dtype('float32')
         """
-        if self._array is None:
-            raise self._no_array_error()
-        if ctx is None and device is None and not self._copies:
-            return self._array
         return self._array_on(ctx if ctx is not None else device)
 
     def _array_on(self, device):
+        if self._array is None:
+            raise self._no_array_error()
         if device is list:
             return self._arrays()
+        if device is None and not self._copies:
+            return self._array
         (number,) = numbers_of(device)[:1]
         for array in self._arrays():
             if array._device_id == number:
@@ -74,8 +74,7 @@ class ArraysOnDevices:
 
     def list_data(self):
         """The arrays, one for each device."""
-        self.data(list)
-        return self._arrays()
+        return self._array_on(list)
 
     def list_ctx(self):
         """The devices, such as [mx.cpu()].
@@ -110,14 +109,14 @@ class ArraysOnDevices:
         [2. 2.]
         <NDArray float32[2]>
         """
-        total = self.data(list)[0].copy()
+        total = self._array_on(list)[0].copy()
         for array in self._copies:
             total += _devices.placed(array.copy(), total._device_id)
         return total / (1 + len(self._copies)) if self._copies else total
 
     def to_save(self):
         """What a file gets: the array itself, or the mean of several."""
-        return self.mean() if self._copies else self.data(list)[0]
+        return self.mean() if self._copies else self._array_on(list)[0]
 
     def _present_places(self):
         return tuple(array._device_id for array in self._arrays())

@@ -46,7 +46,7 @@ class GradientOfParameter:
         [0. 0.]
         <NDArray float32[2]>
         """
-        return self._gradient_of(self.data(ctx, device=device))
+        return self._gradient_of(self._array_on(ctx if ctx is not None else device))
 
     def _gradient_of(self, array):
         gradient = _backward.gradient_of(array)
@@ -66,7 +66,7 @@ class GradientOfParameter:
 
     def list_grad(self):
         """The gradients, one for each device."""
-        return [self._gradient_of(array) for array in self.list_data()]
+        return [self._gradient_of(array) for array in self._array_on(list)]
 
     def zero_grad(self):
         """Sets the gradients to zeros, where there are any."""

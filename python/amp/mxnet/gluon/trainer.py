@@ -215,7 +215,7 @@ class Trainer(SavedTraining):
         for index, parameter in enumerate(self._params):
             if parameter.grad_req == "null":
                 continue
-            arrays = parameter.list_data()
+            arrays = parameter._array_on(list)
             if len(arrays) > 1 and self._num_ranks > 1:
                 raise ArgumentError(f"parameter '{parameter.name}': ranks have one device each, got {len(arrays)}")
             is_fresh = all(array._fresh_grad for array in arrays)
@@ -232,7 +232,7 @@ class Trainer(SavedTraining):
         if self.loss_scaler is not None and self.loss_scaler.has_overflow(self._params):
             return  # this step is left out
         for index, parameter in chosen:
-            arrays = parameter.list_data()
+            arrays = parameter._array_on(list)
             self._update_one(index, arrays[0], gradient_of(parameter))
             parameter._set_copies()
             for array in arrays:
