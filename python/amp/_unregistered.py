@@ -18,7 +18,7 @@ _FAMILIES = {
     r"_sparse_adagrad_update|(_sparse_)?cast_storage": SPARSE,
     r"_contrib_i?fft|_contrib_count_sketch": GPU,
     r"_CachedOp(ThreadSafe)?|_CrossDeviceCopy|_CustomFunction|_NDArray|_Native|_NoGradient": ENGINE,
-    r".*_update(_phase[12])?|multi_lars|multi_sum_sq|reset_arrays": UPDATES,
+    r"(?!_npx).*_update(_phase[12])?|multi_lars|multi_sum_sq|reset_arrays": UPDATES,
     r"_image_.*|_npx__image_.*|(_npi)?_cv(imdecode|imread|imresize|copyMakeBorder)|_npi_cvim\w+|_imdecode": PICTURES,
 }
 

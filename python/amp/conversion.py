@@ -27,7 +27,7 @@ def convert_symbol(sym, input_dtypes, param_dtypes, *, input_shapes=None, return
     >>> types = {"fc_weight": "float32", "fc_bias": "float32"}
     >>> low = amp.convert_symbol(net, {"data": "float32"}, types, cast_params_offline=True)
     >>> low.attr_dict()["fc_weight"]
-    {'__amp_dtype__': 'bfloat16', '__dtype__': '12'}
+    {'__amp_dtype__': 'bfloat16', '__dtype__': '12', 'num_hidden': '3'}
     """
     if options["fold_batch_norm"]:
         raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")

@@ -83,9 +83,8 @@ To Truncate(From value) {
   if constexpr (std::is_same_v<To, std::uint64_t>) {
     if (value >= kEnd && value < 2 * kEnd) return static_cast<To>(value);
   }
-  // The comparisons are false for NaN.
-  const bool fits = value > -kEnd && value < kEnd;
-  return static_cast<To>(fits ? static_cast<Wide>(value) : kLowest);
+  if (value > -kEnd && value < kEnd) return static_cast<To>(static_cast<Wide>(value));
+  return value != value ? To{0} : static_cast<To>(kLowest);
 }
 
 template <typename To, typename From>

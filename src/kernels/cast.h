@@ -35,7 +35,7 @@ std::size_t ElementBytes(ElementType type);
 //                    infinite. Denormals are kept. A NaN keeps its sign and top payload bits and
 //                    becomes quiet, except where bits only move (equal types, bfloat16 -> float32).
 //  float -> integer: truncates toward zero, then modulo 2^bits, as NumPy and MXNet on x86: what int32 (for uint32 and
-//                    64 bits: int64) cannot hold, NaN too, is its lowest number first. uint64 has its whole range.
+//                    64 bits: int64) cannot hold is its lowest number first. uint64 has its whole range. NaN gives 0.
 //  integer -> integer: modulo 2^bits, as C++ does.
 //  to bool:          x != 0, hence true for NaN and for every denormal.
 //

@@ -158,7 +158,10 @@ std::string PrintGraph(const Graph& graph) {
     }
     text += ")";
     for (const NodePtr& dep : node.control_deps()) text += fmt::format(" after %{}", graph.IdOf(dep.get()));
-    for (const auto& [key, value] : node.attrs()) text += fmt::format(" {}={}", key, value);
+    for (const auto& [key, value] : node.attrs()) {
+      const bool says_nothing = node.is_variable() && !key.starts_with("__");  // its operator's
+      if (!says_nothing) text += fmt::format(" {}={}", key, value);
+    }
     text += "\n";
   }
   text += "outputs:";

@@ -50,7 +50,7 @@ void InferLike(DTypeRelation& r) {
         .Inputs({"data"})
         .Set(SameShape())
         .Set(DTypeRule{InferLike<LikeParam>})
-        .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
+        .Set(row.of_floats ? AmpFacts{Arithmetic::kMovesData} : AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(ConstantRange(Hull(ValueRange::Of(static_cast<double>(row.value)),
                                 ValueRange::Of(static_cast<double>(ValueOf(row, DType::kInt32))))))
         .Set(ZeroGradient{"it depends on the shape alone"})

@@ -1,4 +1,7 @@
-"""Floats that become integers, and gradients of arrays of integers, as the wheels MXNet 1.9.1 and 2.0.0b1 have them."""
+"""Floats that become integers, and gradients of arrays of integers, as the wheels MXNet 1.9.1 and 2.0.0b1 have them.
+
+NaN is 0 here; with MXNet it is what the CPU makes of it.
+"""
 
 import numpy as np
 import pytest
@@ -12,8 +15,8 @@ LOW32, LOW64 = -(2**31), -(2**63)
 WRAPPED = {
     "uint8": [44, 247, 212, 112, 144, *[0] * 7, 127, 128, 255, 0],
     "int8": [44, -9, -44, 112, -112, *[0] * 7, 127, -128, -1, 0],
-    "int32": [300, -9, -300, 70000, -70000, *[LOW32] * 7, 127, 128, 255, 0],
-    "int64": [300, -9, -300, 70000, -70000, 3000000000, -3000000000, *[LOW64] * 5, 127, 128, 255, 0],
+    "int32": [300, -9, -300, 70000, -70000, *[LOW32] * 6, 0, 127, 128, 255, 0],
+    "int64": [300, -9, -300, 70000, -70000, 3000000000, -3000000000, *[LOW64] * 4, 0, 127, 128, 255, 0],
 }
 
 

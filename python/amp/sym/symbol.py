@@ -145,8 +145,8 @@ class Symbol(Arithmetic, FluentMethods, Inference):
     def attr_dict(self):
         """Attributes of all nodes that have some: {node name: {key: text}}; keys as in `list_attr`.
 
-        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr_dict()
-        {'fc': {'num_hidden': '3'}}
+        >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr_dict()["fc_weight"]
+        {'num_hidden': '3'}
         """
         return {name: _with_short_keys(attributes) for name, attributes in self._handle.attr_dict().items()}
 

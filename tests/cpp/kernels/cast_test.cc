@@ -128,14 +128,18 @@ uint64_t ExpectedNarrow(const Meaning& source, const NarrowOracle& oracle) {
 template <typename T>
 uint64_t ExpectedInteger(const Meaning& source, bool from_float) {
   using Unsigned = std::make_unsigned_t<T>;
-  const uint64_t magnitude = source.is_nan ? 0 : static_cast<uint64_t>(std::fmin(std::fabs(source.value), 0x1p63L));
-  if (!from_float) return static_cast<Unsigned>(source.value < 0 ? uint64_t{0} - magnitude : magnitude);
-  const Exact truncated = source.is_nan ? NAN : std::trunc(source.value);
+  const auto modulo = [](Exact value) {
+    const auto magnitude = static_cast<uint64_t>(std::fabs(value));
+    return static_cast<Unsigned>(value < 0 ? uint64_t{0} - magnitude : magnitude);
+  };
+  if (source.is_nan) return 0;
+  if (!from_float) return modulo(source.value);
+  const Exact truncated = std::trunc(source.value);
   if (std::is_same_v<T, uint64_t> && truncated >= 0 && truncated < 0x1p64L) return static_cast<uint64_t>(truncated);
   const int bits = sizeof(T) < 4 || std::is_same_v<T, int32_t> ? 31 : 63;
   const Exact end = std::ldexp(Exact{1}, bits);
   if (!(truncated >= -end && truncated < end)) return static_cast<Unsigned>(uint64_t{1} << bits);
-  return static_cast<Unsigned>(truncated < 0 ? uint64_t{0} - magnitude : magnitude);
+  return modulo(truncated);
 }
 
 uint64_t ExpectedBits(ElementType from, const unsigned char* element, ElementType to) {

@@ -100,7 +100,6 @@ TEST(OpCommutes, ClaimsHoldBitByBit) {
                                        "_contrib_gradientmultiplier",
                                        "_contrib_index_copy",
                                        "_copy",
-                                       "_float_ones_like",
                                        "_identity_with_attr_like_rhs",
                                        "_linalg_extractdiag",
                                        "_linalg_extracttrian",

@@ -40,6 +40,7 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
                                            "_contrib_box_nms",  // of the boxes that are chosen now
                                            "_contrib_gradientmultiplier",
                                            "_contrib_index_copy",  // of equal places all get the gradient
+                                           "_npx_index_update",    // the same
                                            "_contrib_round_ste",   // straight through
                                            "_contrib_sign_ste",
                                            "_draw_each",  // numbers do not change with their parameters

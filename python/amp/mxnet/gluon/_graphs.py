@@ -5,6 +5,7 @@ import warnings
 
 from ... import _devices
 from . import tracing
+from .base_block import Block
 
 _GRAPHS_KEPT = 8
 
@@ -21,23 +22,23 @@ class Graphs:
         """The next call records again."""
         self.kept, self._count = [], 0
 
-    def of_call(self, block, args):
-        """The block's graph for these arguments, recorded where none fits."""
+    def of_call(self, block, args, call=Block.__call__):
+        """The block's graph for these arguments of `call`, recorded where none fits."""
         kept = self.kept
         if kept and _fits(kept[0], block, args):
             return kept[0]
         with self._lock:
-            return self._other_graph(block, args)
+            return self._other_graph(block, args, call)
 
-    def _other_graph(self, block, args):
+    def _other_graph(self, block, args, call):
         found = next((graph for graph in self.kept if _fits(graph, block, args)), None)
         if found is None:
-            found = self._record(block, args)
+            found = self._record(block, args, call)
         self.kept = [found, *(graph for graph in self.kept if graph is not found)][:_GRAPHS_KEPT]
         return found
 
-    def _record(self, block, args):
-        graph = tracing.graph_of(block, args)
+    def _record(self, block, args, call):
+        graph = tracing.graph_of(block, args, call)
         graph.call_state = _state(block)
         if block._hook is not None:
             graph.block.register_op_hook(*block._hook)

@@ -195,7 +195,7 @@ class HybridBlock(NamesOfMXNet, Block):
 
     def graph_for(self, *args):
         """The graph of the block, a function of arrays; it is recorded with `args` where none fits these."""
-        return self._graphs.of_call(self, args)
+        return self._graphs.of_call(self, args, type(self).__call__)
 
     def _require_graph(self, what):
         """Raises UnsupportedError where the block has turned out to have no graph."""
@@ -237,8 +237,6 @@ class HybridBlock(NamesOfMXNet, Block):
     def optimize_for(self, x, *args, backend=None, clear=False, **kwargs):
         """Hybridizes the block and replaces its graph by what `Symbol.optimize_for` makes of it; gives the outputs.
 
-        Arguments beyond those of `forward` have no effect, as in MXNet.
-
         >>> block = mx.gluon.nn.Dense(3, activation="relu", in_units=4)
         >>> block.initialize("ones")
         >>> block.optimize_for(amp.nd.ones((1, 4)), backend="ONEDNN").shape
@@ -248,8 +246,7 @@ class HybridBlock(NamesOfMXNet, Block):
         self._active = True
         if clear:
             self._forget_graph()
-        inputs = tuple(x) if isinstance(x, (list, tuple)) and not args else (x, *args)
-        inputs = _accepted(self.forward, inputs)
+        inputs = _accepted(self.forward, tuple(x) if isinstance(x, (list, tuple)) and not args else (x, *args))
         graph = self.graph_for(*inputs)
         if backend is not None:
             graph.block.optimize_for(*graph.arrays_of(inputs), backend=backend, **kwargs)

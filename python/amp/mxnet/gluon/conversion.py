@@ -79,7 +79,7 @@ def _graph_of_ours(block, examples):
         return block._recorded("conversion").block
     args = tuple(examples) if isinstance(examples, (list, tuple)) else (examples,)
     graph = next((graph for graph in block._graphs.kept if graph.fits(args)), None)
-    return (graph or tracing.graph_of(block, args)).block
+    return (graph or tracing.graph_of(block, args, type(block).__call__)).block
 
 
 def _types_of_examples(sym, examples, input_names):

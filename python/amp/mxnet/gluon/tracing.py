@@ -76,8 +76,10 @@ class TracedBlock:
 _SHAPES_KEPT = 64
 
 
-def graph_of(block, args):
+def graph_of(block, args, call=Block.__call__):
     """The graph of a HybridBlock for such a call; random numbers are as if nothing had run.
+
+    `call` is what runs the block with such arguments: a `__call__` of its class where that has not run already.
 
     Blocks of MXNet 1.x are called with symbols, as MXNet does it; what does more with arrays than symbols can is
     recorded from arrays, as blocks of MXNet 2 are.
@@ -86,13 +88,13 @@ def graph_of(block, args):
     with _random_key.trial(), _recording.scope(is_recording=False):
         if not _records_arrays(block):
             try:
-                return _composed(block, args)
+                return _composed(block, args, call)
             except Exception as error:
                 try:
-                    return _traced(block, args, is_recording)
+                    return _traced(block, args, is_recording, call)
                 except Exception as second:
                     raise second from error
-        return _traced(block, args, is_recording)
+        return _traced(block, args, is_recording, call)
 
 
 def _records_arrays(block):
@@ -103,14 +105,14 @@ def _records_arrays(block):
 # ---- graphs of symbols ----
 
 
-def _composed(block, args):
+def _composed(block, args, call):
     arrays = [leaf for leaf in leaves_of(args) if _is_array(leaf)]
     inputs = [_input_variable(name, array) for name, array in zip(_input_names(arrays), arrays)]
     with symbols_mean_arrays():  # so that the graph computes what the block does with arrays
         outputs = block._compose_hybrid_forward(_replaced(args, iter(inputs)))
     symbol = _grouped([_checked(block, leaf, Symbol) for leaf in leaves_of(outputs)])
     parameters = _parameters_by_name(block)
-    _finish_parameters(block, args, symbol, parameters, dict(zip(symbol_names(inputs), arrays)))
+    _finish_parameters(block, args, call, symbol, parameters, dict(zip(symbol_names(inputs), arrays)))
     if is_np_shape():
         symbol = Symbol(symbol._handle.with_np_shape(True))
     known = {name: parameters[name] for name in symbol.list_inputs() if name in parameters}
@@ -141,7 +143,7 @@ def _parameters_by_name(block):
     return named
 
 
-def _finish_parameters(block, args, symbol, parameters, inputs):
+def _finish_parameters(block, args, call, symbol, parameters, inputs):
     """Parameters that wait for shapes learn them from the graph, or else from a run on the arrays."""
     waiting = {name: p for name, p in parameters.items() if p.is_open and name in set(symbol.list_inputs())}
     if not waiting:
@@ -157,7 +159,7 @@ def _finish_parameters(block, args, symbol, parameters, inputs):
             parameter.finish_initialization()
     except DeferredInitializationError:
         with _trace.rehearsal():
-            Block.__call__(block, *args)
+            call(block, *args)
 
 
 def count_nodes(block, args):
@@ -206,12 +208,12 @@ def _known_shape(parameter):
 # ---- graphs of what is done with arrays ----
 
 
-def _traced(block, args, is_recording):
+def _traced(block, args, is_recording, call):
     arrays = [leaf for leaf in leaves_of(args) if _is_array(leaf)]
     _refuse_unknown_arguments(block, args)
     if any(parameter.is_open for parameter in block.collect_params().values()):
         with _trace.rehearsal():
-            Block.__call__(block, *args)
+            call(block, *args)
     names = _input_names(arrays)
     last_names = {id(p): (name, p) for name, p in block.collect_params().items()}  # of shared ones the last name
     with Trace(is_recording) as recorded:
@@ -220,7 +222,7 @@ def _traced(block, args, is_recording):
         inputs = [_array(value) for value in arrays]
         for name, array in zip(names, inputs):
             recorded.mark_input(array, Variable(name))
-        outputs = Block.__call__(block, *_replaced(args, iter(inputs)))  # a `__call__` of the class has run already
+        outputs = call(block, *_replaced(args, iter(inputs)))
     symbol = _grouped([recorded.symbol_of(_checked(block, leaf, NDArray)) for leaf in leaves_of(outputs)])
     if any(isinstance(leaf, ndarray) for leaf in (*inputs, *leaves_of(outputs))):
         symbol = Symbol(symbol._handle.with_np_shape(True))

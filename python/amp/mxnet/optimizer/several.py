@@ -109,10 +109,6 @@ def adabelief_update(
     """A step of AdaBelief: `var` is of the distance of the gradient, decay included, from its mean. Of MXNet 2.
 
     Nothing happens where `rescale_grad` is 0 or not finite.
-
-    >>> weight, grad, zeros = amp.nd.array([1]), amp.nd.array([0.5]), lambda: amp.nd.zeros((1,))
-    >>> mx.nd.contrib.adabelief_update(weight, grad, zeros(), zeros(), 1.0, lr=0.1, eta=1.0).asnumpy().round(3)
-    array([0.649], dtype=float32)
     """
     options = beta1, beta2, epsilon, wd, clip_gradient
     return _adamw(weight, weight, grad, mean, var, rescale_grad, lr, eta, *options, out, is_belief=True)
