@@ -19,7 +19,7 @@ import traceback
 
 import numpy as np
 
-SUBCLASSES, SHARING, TRAINED, PREFIXES = 0.3, 0.3, 0.2, (None, "", "p_", "net_")
+SUBCLASSES, SHARING, TRAINED, PREFIXES = 0.3, 0.3, 0.1, (None, "", "p_", "net_")
 
 
 class Draw:

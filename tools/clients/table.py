@@ -49,7 +49,11 @@ CLIENTS = {
         needed=268,
     ),
     "mxboard": Client(
-        "mxboard==0.1.0", "mxboard", "awslabs/mxboard v0.1.0", ("mxboard", ("tests/python/unittest",)), needed=14
+        "mxboard==0.1.0",
+        "mxboard",
+        "awslabs/mxboard v0.1.0",
+        ("mxboard", ("tests/python/unittest",)),
+        needed=13,  # of 15 one expects attributes of MXNet before 1.9, one reads files that a thread has yet to write
     ),
     "tensorly": Client(
         "tensorly==0.5.1",
