@@ -23,12 +23,10 @@ CLIENTS = {
         "gluonnlp==0.10.0",
         "gluonnlp",
         "dmlc/gluon-nlp v0.10.x",
-        ("gluon-nlp", ("tests/unittest", "-m", "not remote_required")),
-        ignored=(
-            "numpy.VisibleDeprecationWarning",
-            "pluggy.PluggyTeardownRaisedWarning",
-        ),  # its file makes errors of others
-        needed=1425,
+        # Warnings are errors, as its file of settings says; but for files that it does not close, and of NumPy 1.23.
+        ("gluon-nlp", ("tests/unittest", "-m", "not remote_required", "-p", "no:unraisableexception")),
+        ignored=("numpy.VisibleDeprecationWarning",),
+        needed=1424,  # one more where a race in its DatasetLoader goes well
     ),
     "GluonTS": Client("gluonts==0.11.12", "gluonts.mx", program="gluonts_estimators.py", cases=13),
     "Sockeye": Client(
