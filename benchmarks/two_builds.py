@@ -5,6 +5,7 @@ blocks of calls take turns, and a figure is the ratio NEW / OLD of the best bloc
 """
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -81,15 +82,17 @@ def _network(network, options):
         _write(network, Path(folder))
         specification = {"contestant": "ours", "precision": "fp32", "cpus": sorted(os.sched_getaffinity(0))[:2]}
         specification |= {"model": folder, "inputs": f"{folder}/inputs.npz"}
-        workers = [Worker(specification, _environment(build), options.python) for build in options.builds]
         times = [], []
-        for worker in workers:
-            worker.load()
-        for _ in range(options.rounds):
-            for worker, found in zip(workers, times):
-                found.extend(worker.ask("measure", seconds=0.1, calls=3)["times"])
-        for worker in workers:
-            worker.__exit__()
+        with contextlib.ExitStack() as stack:
+            workers = [
+                stack.enter_context(Worker(specification, _environment(build), options.python))
+                for build in options.builds
+            ]
+            for worker in workers:
+                worker.load()
+            for _ in range(options.rounds):
+                for worker, found in zip(workers, times):
+                    found.extend(worker.ask("measure", seconds=0.1, calls=3)["times"])
     _row(network, "ms", *times)
 
 

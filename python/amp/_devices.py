@@ -46,12 +46,23 @@ def scope(device):
 
 
 def of(arrays):
-    """The device of some arrays: the first that is not 0."""
+    """The device of some arrays, those of a call: the first that is not 0."""
     return next((array._device_id for array in arrays if isinstance(array, NDArray) and array._device_id), 0)
 
 
+def scope_of(leaves):
+    """The scope of the device of the arrays among `leaves`; without arrays the current one stays."""
+    arrays = [leaf for leaf in leaves if isinstance(leaf, NDArray)]
+    return scope(of(arrays) if arrays else current())
+
+
+def number_of(device, default=None):
+    """The number of a `Context`; `default` for what is none, such as None or text."""
+    return getattr(device, "device_id", default)
+
+
 def placed(array, device):
-    """`array`, which nobody else holds yet, on the device of this number."""
+    """A new `array` on the device of this number."""
     global are_used
     are_used = are_used or device != 0
     array._device_id = device
@@ -64,12 +75,6 @@ def carry(outputs, inputs):
         device = of(inputs)
         for output in outputs:
             output._device_id = device
-
-
-def place(arrays, device):
-    """Puts arrays that nobody else holds yet on a device, a `Context`; anything else is no device."""
-    for array in arrays:
-        placed(array, getattr(device, "device_id", array._device_id))
 
 
 def take_device(functions):
@@ -86,8 +91,8 @@ def _placing(function, position):
     def make(*args, **kwargs):
         result = function(*args, **kwargs)
         device = kwargs.get("ctx") or kwargs.get("device") or (args[position] if len(args) > position else None)
-        number = getattr(device, "device_id", 0 if device is None else None)
-        return result if device is None or number is None else _on(result, number)
+        number = number_of(device)
+        return result if number is None else _on(result, number)
 
     return make
 

@@ -24,12 +24,12 @@ _FAMILIES = {
 
 
 def reason(name):
-    """Why there is no operator of this name, or None for a name that nobody has looked at."""
+    """Why there is no operator of this name, or None for a name without a reason."""
     return next((why for pattern, why in _FAMILIES.items() if re.fullmatch(pattern, name)), None)
 
 
 def explained(error):
-    """An error that lists operators which a file has and nobody knows, with the reasons behind their names."""
+    """An error that lists the unknown operators of a file, with the reason behind each name."""
     text, mark, names = str(error).partition("operators that are not registered: ")
     if not mark:
         return error

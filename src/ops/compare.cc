@@ -274,6 +274,8 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   for (const auto& [function, op] : kMapOps) {
     if (row.real == function) step.op = op;
   }
+  if (row.real == TimesLog)
+    return LowerToMap(c, {{.op = kernels::MapOp::kLog, .x = 1}, {.op = kernels::MapOp::kMul, .x = 0, .y = 2}});
   const bool is_logical =
       step.op == kernels::MapOp::kAnd || step.op == kernels::MapOp::kOr || step.op == kernels::MapOp::kXor;
   return LowerToMap(c, {step}, is_logical ? std::vector{0, 1} : std::vector<int>());

@@ -129,18 +129,12 @@ DType ComputedIn(const Node& node, DType in, DType out) {
   return IsFloat(out) ? DType::kFloat64 : node.params<ReduceParam>().dtype ? out : in;
 }
 
-// A sum of integers in a narrower dtype, which wraps: that of a mean has the dtype of the mean, as in NumPy.
-template <class T>
-T Wrapped(T sum, DType dtype) {
-  if constexpr (std::is_integral_v<T>) {
-    if (IsFloat(dtype) || dtype == DType::kBool) return sum;
-    NDArray wide(DType::kInt64, Shape({1}));
-    *wide.As<std::int64_t>() = static_cast<std::int64_t>(sum);
-    NDArray narrow(dtype, Shape({1}));
-    kernels::Cast(kernels::ElementType::kInt64, wide.data(), KernelType(dtype), narrow.data(), 1);
-    return static_cast<T>(Numbers<std::int64_t>(narrow)[0]);
-  }
-  return sum;
+// Sums of integers in a narrower dtype, which wrap: those of a mean have the dtype of the mean, as in NumPy.
+void Wrap(std::vector<std::int64_t>* sums, DType dtype) {
+  if (IsFloat(dtype) || dtype == DType::kBool) return;
+  NDArray narrow(dtype, Shape({static_cast<std::int64_t>(sums->size())}));
+  kernels::Cast(kernels::ElementType::kInt64, sums->data(), KernelType(dtype), narrow.data(), sums->size());
+  *sums = Numbers<std::int64_t>(narrow);
 }
 
 void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out) {
@@ -175,9 +169,10 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
     // Of nothing: NaN where there is one.
     const std::int64_t least = std::is_integral_v<T> || out.size() == 0 ? 1 : 0;
     const auto count = static_cast<Sum>(std::max(least, in.size() / std::max<std::int64_t>(1, out.size())));
-    for (const Sum total : totals) {
-      y.push_back(static_cast<T>(kind == Kind::kMean ? Wrapped(total, out.dtype()) / count : total));
+    if constexpr (std::is_integral_v<T>) {
+      if (kind == Kind::kMean) Wrap(&totals, out.dtype());
     }
+    for (const Sum total : totals) y.push_back(static_cast<T>(kind == Kind::kMean ? total / count : total));
     Store(y, out);
   });
 }

@@ -203,3 +203,22 @@ def test_drawn_boxes(folder):
     drawn = list(batches.draw_next(color=(255, 0, 10), thickness=1, id2labels={1: "cat"}))
     assert len(drawn) == 4 and drawn[0].shape == (12, 14, 3) and drawn[0].dtype == np.uint8
     assert drawn[0][int(0.2 * 12), int(0.1 * 14)].tolist() == [10, 0, 255]  # blue first
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        [2, 0, 1, 0.1, 0.1, 0.5, 0.5],
+        [-1, 5, 1, 0.1, 0.1, 0.5, 0.5],
+        [float("nan"), 5, 1, 0.1, 0.1, 0.5, 0.5],
+        [2, 9, 1, 0.1, 0.1, 0.5, 0.5],
+        [2, 5, 1, 0.1],
+        [2, float("inf"), 1, 0.1, 0.1, 0.5, 0.5],
+    ],
+)
+def test_lists_that_are_no_labels(label):
+    from amp.mxnet.image._flat_labels import LabelError, boxes_of
+
+    with pytest.raises(LabelError):
+        boxes_of(label)
+    assert issubclass(LabelError, RuntimeError)

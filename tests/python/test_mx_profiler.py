@@ -217,10 +217,10 @@ def test_refusals(call, error):
         call()
 
 
-def test_names_of_before():
+def test_names_of_before(tmp_path):
     with pytest.warns(DeprecationWarning):
         profiler.profiler_set_state("stop")
     with pytest.warns(DeprecationWarning):
-        profiler.profiler_set_config("all")
+        profiler.profiler_set_config("all", str(tmp_path / "profile.json"))
     with pytest.warns(DeprecationWarning):
         profiler.dump_profile()

@@ -508,3 +508,15 @@ def test_logical_functions_take_arrays_and_numbers():
             np.testing.assert_array_equal(found.asnumpy(), expected(left, right))
         with pytest.raises(amp.ArgumentError, match="expected an array, got int"):
             function(1, 2)
+
+
+def test_what_was_read_only_stays_so_behind_from_numpy():
+    source = np.ones(2, "f4")
+    source.flags.writeable = False
+    with pytest.raises(Exception, match="read-only"):
+        amp.nd.from_numpy(source)[:] = 5
+    assert source.tolist() == [1, 1]
+    lent = np.ones(2, "f4")
+    for value in (5, 6):  # a second call may write, too
+        amp.nd.from_numpy(lent)[:] = value
+        assert lent.tolist() == [value, value] and not lent.flags.writeable

@@ -1,5 +1,7 @@
 """Arrays from numbers, shapes and other arrays."""
 
+import weakref
+
 import numpy as np
 
 from .. import _core, _devices, _leniency
@@ -38,8 +40,8 @@ def _keeps_dtype(source):
 def from_numpy(ndarray, zero_copy=True):
     """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory, and the NumPy array is read-only.
 
-    The dtype stays. Raises ArgumentError, which is a ValueError, for byte-swapped, complex, text and object arrays, and
-    with `zero_copy` for those that are not row-major.
+    The dtype stays, and what was read-only before stays so. Raises ArgumentError, which is a ValueError, for
+    byte-swapped, complex, text and object arrays, and with `zero_copy` for those that are not row-major.
 
     >>> source = np.zeros(2, "float32")
     >>> amp.nd.from_numpy(source)[:] = 5
@@ -52,11 +54,16 @@ def from_numpy(ndarray, zero_copy=True):
         return NDArray(given(ndarray))
     if not ndarray.flags.c_contiguous:
         raise ArgumentError("from_numpy: memory is shared with row-major arrays alone; pass zero_copy=False")
-    if ndarray.flags.owndata:
-        ndarray.flags.writeable = True  # a second call may find what the first one left
+    if _lent.get(id(ndarray)) is ndarray:
+        ndarray.flags.writeable = True  # an earlier call made it read-only
     shared = NDArray(given(ndarray))
-    ndarray.flags.writeable = False
+    if ndarray.flags.writeable:
+        _lent[id(ndarray)] = ndarray
+        ndarray.flags.writeable = False
     return shared
+
+
+_lent = weakref.WeakValueDictionary()  # {id: a NumPy array that shares memory, and was not read-only before}
 
 
 def from_dlpack(producer):

@@ -187,7 +187,7 @@ def _copyto(self, other):
     <NDArray float32[2]>
     """
     if not isinstance(other, NDArray):
-        return _devices.placed(self.copy(), _number_of(other, self))
+        return _devices.placed(self.copy(), _devices.number_of(other, self._device_id))
     if other.shape != self.shape:
         raise ArgumentError(f"copyto: shape {self.shape} into shape {other.shape}")
     other[:] = self
@@ -229,13 +229,8 @@ def _asscalar(self):
 
 def _in_context(self, context=None, *, ctx=None, device=None):
     """The array itself, or a copy of it where it is on another device."""
-    number = _number_of(context or ctx or device, self)
+    number = _devices.number_of(context or ctx or device, self._device_id)
     return self if number == self._device_id else _devices.placed(self.copy(), number)
-
-
-def _number_of(device, array):
-    """The number of a device; what is none, such as text, leaves the array where it is."""
-    return getattr(device, "device_id", array._device_id)
 
 
 def _detach(self):
@@ -257,7 +252,7 @@ def _attach_grad(self, grad_req="write", stype=None):
     With 'null' there is none: `.grad` is None.
 
     The array forgets where it came from; one of `mx.np`, and with `mx.install("2.0")` any, that was computed while
-    recording stays part of its graph, and gets its gradient besides. Raises ArgumentError for arrays of integers.
+    recording stays part of its graph, and gets its gradient besides. Gradients of integers are integers.
 
     >>> x = amp.nd.array([1, 2])
     >>> x.attach_grad()

@@ -38,12 +38,12 @@ def run(operator, args, kwargs, result_class=None):
     """Runs an `Operator` on the arguments of a call: one array, or a list where it has several results."""
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
-    device = kwargs.pop("ctx", None)
+    device = _devices.number_of(kwargs.pop("ctx", None))
     args = [value if isinstance(value, NDArray) else _array(value) for value in args]
     positional, by_name, attributes, _, _ = operator.split(args, _arrays(kwargs))
     outputs = invoke(operator.registered_name, positional, by_name, attributes, out, result_class)
     if device is not None and out is None:
-        _devices.place(outputs, device)
+        outputs = [_devices.placed(output, device) for output in outputs]
     return outputs[0] if len(outputs) == 1 else outputs
 
 

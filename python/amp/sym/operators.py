@@ -129,12 +129,8 @@ class Operator:
         self._types = {field["name"]: field["type"] for field in info["fields"]}
         self._dtypes = {name for name, text in self._types.items() if text.startswith("dtype")}
         fields = [field["name"] for field in info["fields"]]
-        self._order = [*info["inputs"], *fields, "name", "attr"]
-
-    @property
-    def order(self):
-        """Names of arguments in the order in which they are passed: inputs, then attributes."""
-        return self._order
+        # Names of arguments in the order in which they are passed: inputs, then attributes.
+        self.order = [*info["inputs"], *fields, "name", "attr"]
 
     def split(self, args, kwargs):
         """(inputs by position, {input: tensor}, {attribute: text}, name, attr) of a call."""
@@ -183,9 +179,9 @@ class Operator:
         return "a Symbol" if self._tensor_class is Symbol else "an array"
 
     def _by_name(self, args, kwargs):
-        if len(args) > len(self._order):
-            raise ArgumentError(f"{self.name}: expected at most {len(self._order)} arguments, got {len(args)}")
-        given = dict(zip(self._order, args))
+        if len(args) > len(self.order):
+            raise ArgumentError(f"{self.name}: expected at most {len(self.order)} arguments, got {len(args)}")
+        given = dict(zip(self.order, args))
         if not given.keys().isdisjoint(kwargs):
             twice = next(key for key in kwargs if key in given)
             raise ArgumentError(f"{self.name}: {twice} is given twice")

@@ -134,12 +134,10 @@ class Block(ParametersOfBlock):
         return outputs
 
     def _run_on_its_device(self, args):
-        """Runs with the parameters on the device of the first array."""
+        """Runs with the parameters on the device of the arrays."""
         if not _devices.are_used:
             return self._run(args)
-        arrays = (leaf for leaf in leaves_of(args) if isinstance(leaf, NDArray))
-        first = next(arrays, None)
-        with _devices.scope(_devices.current() if first is None else first._device_id):
+        with _devices.scope_of(leaves_of(args)):
             return self._run(args)
 
     def _run(self, args):

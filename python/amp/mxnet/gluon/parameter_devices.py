@@ -15,7 +15,7 @@ def numbers_of(devices):
     if devices is None:
         return (_devices.current(),)
     devices = devices if isinstance(devices, (list, tuple)) else [devices]
-    numbers = tuple(getattr(device, "device_id", 0) for device in devices)
+    numbers = tuple(_devices.number_of(device, 0) for device in devices)
     return tuple(dict.fromkeys(numbers)) or (_devices.current(),)
 
 
@@ -33,7 +33,7 @@ class ArraysOnDevices:
         return [] if self._array is None else [self._array, *self._copies]
 
     def _hold(self, array):
-        """Takes an array that nobody else holds; other devices get copies."""
+        """Takes a new array; other devices get copies."""
         places = self._places or (array._device_id,)
         self._hold_all([array, *(array.copy() for _ in places[1:])], places)
 

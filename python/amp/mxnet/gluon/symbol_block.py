@@ -80,8 +80,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         arrays = self._by_name(leaves)
         if not _devices.are_used:
             return self._run_graph(arrays)
-        device = _devices.of(leaves) if leaves else _devices.current()
-        with _devices.scope(device):  # parameters are its copies
+        with _devices.scope_of(leaves):  # parameters are its copies
             outputs = self._run_graph(arrays)
             _devices.carry(flattened(outputs), leaves)
         return outputs

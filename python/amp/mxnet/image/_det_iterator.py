@@ -9,12 +9,10 @@ from .. import random
 from .._io_base import DataDesc
 from ._det_augmenters import CreateDetAugmenter
 from ._drawing import draw_box, restored, show
+from ._flat_labels import BOX, boxes_of
 from .iterator import ImageIter
 
 __all__ = ["ImageDetIter"]
-
-_LEAST_LABEL = 7  # numbers: the widths of the header and of a box, and a box
-_BOX = 5  # class and four edges
 
 
 class ImageDetIter(ImageIter):
@@ -74,7 +72,7 @@ class ImageDetIter(ImageIter):
 
     def _estimate_label_shape(self):
         """(boxes of the fullest picture, width of a box) of all that there is."""
-        count, width = 0, _BOX
+        count, width = 0, BOX
         for number in self.seq:
             boxes = self._parse_label(self._entry(number)[0])
             count, width = max(count, len(boxes)), boxes.shape[1]
@@ -82,13 +80,7 @@ class ImageDetIter(ImageIter):
 
     def _parse_label(self, label):
         """The boxes (N, width) of a flat label. Raises RuntimeError where there is none."""
-        numbers = np.asarray(label, np.float32).ravel()
-        if numbers.size < _LEAST_LABEL:
-            raise RuntimeError(f"a label has {_LEAST_LABEL} numbers at least, got {numbers.size}")
-        header, width = int(numbers[0]), int(numbers[1])
-        if (numbers.size - header) % width:
-            raise RuntimeError(f"boxes of {width} numbers do not fit into {numbers.size} behind a header of {header}")
-        boxes = numbers[header:].reshape(-1, width)
+        boxes = boxes_of(label)
         boxes = boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
         if not len(boxes):
             raise RuntimeError("a label has no box that is not empty")
@@ -96,8 +88,8 @@ class ImageDetIter(ImageIter):
 
     def _check_valid_label(self, label):
         """Raises RuntimeError for what are no boxes."""
-        if label.ndim != 2 or label.shape[1] < _BOX:
-            raise RuntimeError(f"expected boxes of {_BOX} numbers or more, got the shape {label.shape}")
+        if label.ndim != 2 or label.shape[1] < BOX:
+            raise RuntimeError(f"expected boxes of {BOX} numbers or more, got the shape {label.shape}")
         if not ((label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])).any():
             raise RuntimeError("no box is left")
 

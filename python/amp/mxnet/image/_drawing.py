@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import _pictures
+from .augmenters import IMAGENET_MEAN, IMAGENET_STD
 
 
 def draw_box(pixels, box, colour, thickness, text=None):
@@ -34,4 +35,4 @@ def show(pixels, milliseconds, window_name):
     cv2.waitKey(milliseconds)
 
 
-_MEAN, _STD = np.array([123.68, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
+_MEAN, _STD = np.array(IMAGENET_MEAN), np.array(IMAGENET_STD)

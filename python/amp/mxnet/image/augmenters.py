@@ -389,13 +389,14 @@ def colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gra
         result.append(LightingAug(pca_noise, *_IMAGENETS_COLOURS))
     if rand_gray > 0:
         result.append(RandomGrayAug(rand_gray))
-    mean = np.array([123.68, 116.28, 103.53]) if mean is True else mean
-    std = np.array([58.395, 57.12, 57.375]) if std is True else std
+    mean = np.array(IMAGENET_MEAN) if mean is True else mean
+    std = np.array(IMAGENET_STD) if std is True else std
     if mean is not None or std is not None:
         result.append(ColorNormalizeAug(mean, std))
     return result
 
 
+IMAGENET_MEAN, IMAGENET_STD = (123.68, 116.28, 103.53), (58.395, 57.12, 57.375)  # of red, green and blue
 _IMAGENETS_COLOURS = (
     np.array([55.46, 4.794, 1.148]),
     np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]),

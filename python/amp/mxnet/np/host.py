@@ -36,7 +36,7 @@ def wrapped(function, name):
 
 
 def on_host(name, function, args, kwargs, converted=None):
-    """What a function of NumPy gives for arrays of ours: arrays as `ndarray`s, and numbers if `converted` does that.
+    """The result of a function of NumPy for arrays of `mx.np`: `converted(result)`, by default arrays as `ndarray`s.
 
     Raises UnsupportedError in graphs, and where gradients of arguments are recorded.
     """

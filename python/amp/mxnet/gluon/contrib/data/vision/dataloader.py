@@ -6,6 +6,8 @@ from ...... import nd
 from ......base import ArgumentError
 from ..... import np as mx_np
 from ..... import random, util
+from .....image._flat_labels import boxes_of
+from .....image.augmenters import IMAGENET_MEAN, IMAGENET_STD
 from ....block import Block, HybridBlock
 from ....data import DataLoader, batchify
 from ....data.vision import ImageListDataset, ImageRecordDataset, transforms
@@ -13,8 +15,6 @@ from ....nn import HybridSequential, Sequential
 from .transforms import bbox
 
 __all__ = ["ImageBboxDataLoader", "ImageDataLoader", "create_bbox_augment", "create_image_augment"]
-
-_MEAN, _STD = (123.68, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 
 def create_image_augment(
@@ -116,7 +116,11 @@ def _colours(mean, std, brightness, contrast, saturation, hue, pca_noise, rand_g
         result.append(transforms.RandomGray(rand_gray))
     result.append(transforms.ToTensor())
     if mean is not None or std is not None:
-        result.append(transforms.Normalize(_statistic("mean", mean, _MEAN, 0.0), _statistic("std", std, _STD, 1.0)))
+        result.append(
+            transforms.Normalize(
+                _statistic("mean", mean, IMAGENET_MEAN, 0.0), _statistic("std", std, IMAGENET_STD, 1.0)
+            )
+        )
     return [*result, transforms.Cast(dtype)]
 
 
@@ -269,15 +273,7 @@ class BboxLabelTransform(Block):
 
     def forward(self, img, label):
         """(picture, boxes)"""
-        numbers = np.asarray(label, np.float32).ravel()
-        header, width = int(numbers[0]), int(numbers[1])
-        if width < 5:
-            raise ArgumentError(f"a box has 5 numbers or more, got {width}")
-        if len(numbers) < header + 5:
-            raise ArgumentError(f"a label has {header + 5} numbers at least, got {len(numbers)}")
-        if (len(numbers) - header) % width:
-            raise ArgumentError(f"boxes of {width} numbers do not fit into {len(numbers)} behind a header of {header}")
-        rows = numbers[header:].reshape(-1, width)
+        rows = boxes_of(label)
         boxes = np.concatenate([rows[:, 1:5], rows[:, :1], rows[:, 5:]], 1)
         if self._coord_normalized:
             boxes[:, :4] *= np.tile(img.shape[1::-1], 2)
