@@ -215,3 +215,75 @@ def test_a_parameter_may_compute_its_array():
     assert weight.grad().asnumpy().tolist() == weight.list_grad()[0].asnumpy().tolist() == [1.5]
     gluon.Trainer([weight], "sgd", {"learning_rate": 1.0}).step(1)
     assert weight.data().asnumpy().tolist() == [-0.25]
+
+
+# ---- what programs for MXNet ask a trainer and a Module ----
+
+
+def test_a_trainer_of_several_devices_has_a_store():
+    net = network(TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore="local")
+    losses_of(net, TWO)
+    trainer.step(len(X))
+    store, weight = trainer._kvstore, net[0].weight
+    assert store.type == "local" and store._updater.optimizer is trainer.optimizer
+    pulled = mx.nd.zeros(weight.shape)
+    store.pull(trainer._params.index(weight), out=pulled)
+    assert (pulled.asnumpy() == weight.data(TWO[1]).asnumpy()).all()
+    assert gluon.Trainer(network([mx.cpu()]).collect_params(), "sgd")._kvstore is None
+    assert gluon.Trainer(net.collect_params(), "sgd", kvstore=None)._kvstore is None
+
+
+def test_a_store_without_an_optimizer_is_refused_by_the_first_step():
+    net = network(TWO)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", kvstore=mx.kv.create("teststore"), update_on_kvstore=True)
+    losses_of(net, TWO)
+    before = net[0].weight.data().asnumpy()
+    with pytest.raises(ValueError, match="update_on_kvstore"):
+        trainer.step(1)
+    assert (net[0].weight.data().asnumpy() == before).all()
+
+
+@pytest.mark.parametrize("layout, shapes", [("NTC", [(2, 3, 4), (3, 3, 4)]), ("TNC", [(5, 2, 4), (5, 1, 4)])])
+def test_arrays_of_a_module_by_device(layout, shapes):
+    symbol = mx.sym.Activation(mx.sym.Variable("data"), act_type="relu", __layout__=layout)
+    module = mx.mod.Module(symbol, label_names=None, context=TWO)
+    x = np.random.default_rng(1).standard_normal((5, 3, 4)).astype("f4")
+    module.bind([mx.io.DataDesc("data", x.shape, layout=layout)], inputs_need_grad=True)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.array(x)]), is_train=True)
+    module.backward([mx.nd.ones(x.shape)])
+    axis = layout.index("N")
+    for whole, parts in (
+        (np.maximum(x, 0), module.get_outputs(merge_multi_context=False)[0]),
+        ((x > 0).astype("f4"), module.get_input_grads(merge_multi_context=False)[0]),
+    ):
+        assert [part.shape for part in parts] == shapes
+        assert [part.context for part in parts] == TWO
+        assert (np.concatenate([part.asnumpy() for part in parts], axis) == whole).all()
+
+
+def test_states_of_a_module_by_device():
+    symbol = mx.sym.Variable("data") + mx.sym.Variable("total")
+    module = mx.mod.Module(symbol, label_names=None, state_names=["total"], context=TWO)
+    module.bind([("data", (4, 2))], for_training=False)
+    module.init_params()
+    module.set_states([[mx.nd.ones((2, 2)), mx.nd.ones((2, 2)) * 2]])
+    assert [state.asnumpy()[0, 0] for state in module.get_states(merge_multi_context=False)[0]] == [1, 2]
+    module.forward(mx.io.DataBatch([mx.nd.zeros((4, 2))]))
+    module.set_states(module.get_outputs(merge_multi_context=False))
+    assert module.get_states()[0].asnumpy()[:, 0].tolist() == [1, 1, 2, 2]
+
+
+def test_groups_of_variables_have_devices():
+    with mx.AttrScope(ctx_group="first"):
+        hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc1")
+    with mx.AttrScope(ctx_group="second"):
+        net = mx.sym.FullyConnected(hidden, num_hidden=2, name="fc2")
+    places = {"first": mx.cpu(1), "second": mx.cpu(2)}
+    bound = net.simple_bind(mx.cpu(), data=(4, 5), group2ctx=places)
+    for name, array in bound.arg_dict.items():
+        expected = places["second" if name.startswith("fc2") else "first"]
+        assert array.context == bound.grad_dict[name].context == expected
+    with pytest.raises(amp.ArgumentError, match="group2ctx"):
+        net.simple_bind(mx.cpu(), data=(4, 5), group2ctx={"first": "cpu"})

@@ -490,3 +490,22 @@ def test_numbers_of_old_numpy_are_no_dtypes():
     scaled = mx.sym.Variable("x") * OldNumber(0.5)
     assert scaled.eval(x=mx.nd.array([4]))[0].asscalar() == 2
     assert (mx.nd.array([4]) * OldNumber(0.5)).asscalar() == 2
+
+
+@pytest.mark.parametrize("name", ["lcm", "gcd", "add", "fmod"])
+def test_elements_left_out_are_refused_and_never_arbitrary(name):
+    a = mx.np.array([4, 6], dtype="int32")
+    with pytest.raises(NotImplementedError, match="where"):
+        getattr(mx.np, name)(a, a, where=False)
+    assert getattr(mx.np, name)(a, a, where=True).shape == (2,)
+
+
+def test_arrays_that_are_like_others_take_the_options_of_mxnet():
+    a = mx.np.ones((2, 3))
+    assert mx.np.empty_like(a, None, "C", False).shape == np.empty_like(a, subok=False).shape == (2, 3)
+    with pytest.raises(NotImplementedError, match="subok"):
+        mx.np.empty_like(a, subok=True)
+
+
+def test_the_class_of_numpys_symbols_has_mxnets_name():
+    assert type(mx.sym.np.exp(mx.sym.var("x").as_np_ndarray())) is mx.sym.np._Symbol

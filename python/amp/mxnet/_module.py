@@ -11,6 +11,7 @@ from ..base import ArgumentError, dtype_name
 from ..executor import Executor
 from ..sym import Symbol
 from ._module_base import BaseModule
+from ._module_devices import batch_axes, by_device, places_of_groups
 from ._module_parameters import ParametersOfModule
 from ._module_states import ModuleStates
 from ._module_training import TrainingOfModule
@@ -32,7 +33,8 @@ class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
         scores = mod.get_outputs()[0]
 
     `data_names` and `label_names` say which arguments are inputs, `fixed_param_names` which are not trained, and
-    `state_names` which are states (`set_states`). `context` and the other arguments have no effect. `fit` trains it;
+    `state_names` which are states (`set_states`). One run computes a batch
+    for all devices of `context`; arrays that are not merged are told by device. `fit` trains it;
     `bind`, `forward`, `backward` and `update` do so by hand. Raises ArgumentError for data and state names that the
     symbol lacks; labels that it lacks are a warning.
 
@@ -63,6 +65,7 @@ class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
             raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
         self._symbol = symbol
         self._context = context if context is not None else cpu()
+        self._places = places_of_groups(symbol, group2ctxs)
         arguments = symbol.list_arguments()
         self._data_names, self._label_names = list(data_names or []), list(label_names or [])
         _check_names("data_names", self._data_names, arguments, _raise)
@@ -259,9 +262,11 @@ class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
         return {desc.name: desc for desc in described}
 
     def get_outputs(self, merge_multi_context=True):
-        """The outputs of the last `forward`, a list of NDArrays (each in a list where nothing is to be merged)."""
+        """The outputs of the last `forward`, a list of NDArrays; without merging each is a list, by device."""
         self._require(self._outputs, "forward")
-        return list(self._outputs) if merge_multi_context else [[output] for output in self._outputs]
+        if merge_multi_context:
+            return list(self._outputs)
+        return by_device(self._outputs, batch_axes(self._symbol), self._context)
 
 
 def _raise(message, stacklevel=None):

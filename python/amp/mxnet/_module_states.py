@@ -6,6 +6,7 @@ from .. import nd
 from .._arrays import readable
 from ..base import ArgumentError
 from ._io_base import DataDesc
+from ._module_devices import by_device, joined
 
 
 class ModuleStates:
@@ -34,15 +35,15 @@ class ModuleStates:
             if not isinstance(value, numbers.Real):
                 raise ArgumentError(f"set_states: value: expected a number, got {type(value).__name__}")
             states = [nd.full(shape, value) for shape in shapes.values()]
-        arrays = [array[0] if isinstance(array, (list, tuple)) and len(array) == 1 else array for array in states]
+        arrays = [joined(array) if isinstance(array, (list, tuple)) else array for array in states]
         if len(arrays) != len(shapes):
             raise ArgumentError(f"set_states: {len(arrays)} arrays for {len(shapes)} states ({', '.join(shapes)})")
         self._states = {name: _fitting(name, array, shapes[name]) for name, array in zip(shapes, arrays)}
 
     def get_states(self, merge_multi_context=True):
-        """The states of the next `forward`, a list of NDArrays (each in a list where nothing is to be merged)."""
+        """The states of the next `forward`, a list of NDArrays; without merging each is a list, by device."""
         states = list(self._current_states().values())
-        return states if merge_multi_context else [[state] for state in states]
+        return states if merge_multi_context else by_device(states, [0] * len(states), self._context)
 
     def _current_states(self):
         """{name: array}; zeros for those that were not set, or were set for other shapes."""

@@ -11,6 +11,8 @@ from ..base import ArgumentError
 from ..executor import gradient_runs
 from . import optimizer as optimizers
 from ._class_labels import class_labels_of
+from ._io_base import DataDesc
+from ._module_devices import by_device, place
 from ._module_executor import ExecutorGroupOfModule
 
 _PLANS_KEPT = 8  # of shapes of inputs, the most recent ones
@@ -141,8 +143,11 @@ class TrainingOfModule:
         if not self.inputs_need_grad:
             raise ArgumentError("bind with inputs_need_grad=True")
         self._require(self._last_runs, "forward and backward")
-        gradients = [self._last_runs.gradients.get(name) for name in self._data_names]
-        return gradients if merge_multi_context else [[gradient] for gradient in gradients]
+        gradients = {name: self._last_runs.gradients.get(name) for name in self._data_names}
+        place(gradients, self._places)
+        gradients = list(gradients.values())
+        axes = [DataDesc.get_batch_axis(desc.layout) for desc in self._data_shapes]
+        return gradients if merge_multi_context else by_device(gradients, axes, self._context)
 
     # ---- updates ----
 

@@ -20,6 +20,7 @@ from ..sym.slots import inputs_of
 from . import _packing
 from ._common_expressions import are_shared, shared
 from ._missing import getter
+from ._module_devices import place, places_of_groups
 from ._monitored_runs import monitor_of
 from .context import cpu
 
@@ -361,7 +362,7 @@ def _given_gradients(symbol, arguments, arrays):
     return given
 
 
-def simple_bind(symbol, shapes, dtypes, grad_req="write"):
+def simple_bind(symbol, shapes, dtypes, grad_req="write", group2ctx=None):
     """See `Symbol.simple_bind`; `shapes` and `dtypes` are {name: value}."""
     requests = requests_of(symbol, grad_req)
     shapes = {name: shape for name, shape in shapes.items() if not isinstance(shape, (bool, numbers.Number, str))}
@@ -376,6 +377,8 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write"):
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
+    for placed in (arrays[0], gradients):
+        place(placed, places_of_groups(symbol, group2ctx))
     return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
 
 

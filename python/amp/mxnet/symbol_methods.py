@@ -43,14 +43,15 @@ def simple_bind(
     """An `mx.bound_symbol.BoundSymbol` with arrays of zeros, of the shapes that `kwargs` ({name: shape}) imply.
 
     `type_dict` is {name: dtype}; `grad_req` is 'write', 'add' or 'null' for all arguments, or a list or a dict of
-    these. The other arguments have no effect, nor have keywords that are numbers or text. Raises ArgumentError for
+    these; `group2ctx`, {value of the attribute `ctx_group`: Context}, says on which device arrays are. The other
+    arguments have no effect, nor have keywords that are numbers or text. Raises ArgumentError for
     shapes that stay unknown, GraphError for shapes that clash.
 
     >>> bound = amp.sym.FullyConnected(num_hidden=3, name="fc").simple_bind(fc_data=(2, 4))
     >>> bound.arg_dict["fc_weight"].shape
     (3, 4)
     """
-    return bound_symbol.simple_bind(self, kwargs, type_dict, grad_req)
+    return bound_symbol.simple_bind(self, kwargs, type_dict, grad_req, group2ctx)
 
 
 def optimize_for(

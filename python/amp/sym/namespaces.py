@@ -5,7 +5,7 @@ import functools
 from .._namespace import Namespace
 from . import _numpy_functions, random_functions
 from . import operators as _operators
-from .symbol import Symbol
+from .symbol import NumpySymbol
 
 # Namespace -> what names of operators begin with, in the order of search.
 PREFIXES = {
@@ -37,7 +37,7 @@ def create_all():
         setattr(modules["random"], name, getattr(random_functions, name))
     for name in _numpy_functions.__all__:
         setattr(modules["np"], name, getattr(_numpy_functions, name))
-    modules["np"]._Symbol = Symbol  # MXNet's name of their class
+    modules["np"]._Symbol = NumpySymbol  # MXNet's name
     for name, function in _numpy_functions.RANDOM.items():
         setattr(modules["np.random"], name, function)
     return {path: module for path, module in modules.items() if "." not in path}

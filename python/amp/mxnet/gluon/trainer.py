@@ -47,14 +47,13 @@ class Trainer(SavedTraining):
         weight_grad_reduce="fp32",
     ):
         self._params = _parameters(params)
-        self._kvstore = kvstore if isinstance(kvstore, stores.KVStoreBase) else None
-        if update_on_kvstore and self._kvstore is None and stores.has_ranks(kvstore):
+        self._store = kvstore if isinstance(kvstore, stores.KVStoreBase) else None
+        self._type_of_store = kvstore if isinstance(kvstore, str) else None
+        if update_on_kvstore and self._store is None and stores.has_ranks(kvstore):
             raise ArgumentError("update_on_kvstore: pass a KVStore of ranks, not its name")
-        if update_on_kvstore and self._kvstore is not None and not isinstance(self._kvstore, stores.KVStore):
-            raise ArgumentError("update_on_kvstore: a store of your own adds gradients; updates run in the trainer")
-        self._updates_in_store = bool(update_on_kvstore) and self._kvstore is not None
+        self._updates_in_store = bool(update_on_kvstore) and self._store is not None
         self._set_optimizer(optimizer, optimizer_params or {})
-        self._join_ranks(None if kvstore is None else self._kvstore or stores.create(kvstore), weight_grad_reduce)
+        self._join_ranks(None if kvstore is None else self._store or stores.create(kvstore), weight_grad_reduce)
         self._scale = self._first_scale = self._optimizer.rescale_grad / self._num_ranks
         self.loss_scaler = self.constant_scaler = None
 
@@ -85,9 +84,25 @@ class Trainer(SavedTraining):
     _kv_initialized, _params_to_init = True, ()
 
     def _init_kvstore(self):
-        """There is nothing left to do, as `_kv_initialized` says."""
+        """Raises ArgumentError where updates cannot run in the store. Else there is nothing left to do."""
+        if self._updates_in_store and not isinstance(self._store, stores.KVStore):
+            raise ArgumentError("update_on_kvstore: a store of your own adds gradients; updates run in the trainer")
 
     _init_params = _reset_kvstore = _init_kvstore
+
+    @property
+    def _kvstore(self):
+        """As programs for MXNet read it: the store that was passed, or one of what is on several devices, or None."""
+        if self._store is not None or self._type_of_store is None:
+            return self._store
+        filled = [(index, one) for index, one in enumerate(self._params) if one._data is not None]
+        if all(len(one.list_ctx()) < 2 for _, one in filled):
+            return None
+        store = stores.create(self._type_of_store)
+        store.set_updater(self._updater)
+        for index, parameter in filled:
+            store.hold(index, parameter.list_data()[0])
+        return store
 
     @property
     def _updaters(self):
@@ -97,7 +112,7 @@ class Trainer(SavedTraining):
     @property
     def _update_on_kvstore(self):
         """As programs for MXNet read it: None without a KVStore."""
-        return None if self._kvstore is None else self._updates_in_store
+        return None if self._store is None else self._updates_in_store
 
     @property
     def optimizer(self):
@@ -163,6 +178,7 @@ class Trainer(SavedTraining):
             raise ArgumentError(f"{what}: updates run in the store; make the trainer with update_on_kvstore=False")
 
     def _rescale(self, batch_size):
+        self._init_kvstore()
         if not isinstance(batch_size, numbers.Real) or not batch_size > 0:
             raise ArgumentError(f"batch_size: expected a number above 0, got {batch_size!r}")
         self._optimizer.rescale_grad = self._scale / batch_size
@@ -243,9 +259,9 @@ class Trainer(SavedTraining):
         if not self._updates_in_store:
             self._updater(index, gradient, array)
             return
-        self._kvstore.set_updater(self._updater)  # its states are those of the trainer
-        self._kvstore.hold(index, array)
-        self._kvstore.push(index, gradient)
+        self._store.set_updater(self._updater)  # its states are those of the trainer
+        self._store.hold(index, array)
+        self._store.push(index, gradient)
 
 
 def _parameters(params):

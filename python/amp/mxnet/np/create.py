@@ -252,12 +252,17 @@ def ones_like(prototype, dtype=None, order="C", ctx=None, *, device=None, out=No
     return full_like(prototype, 1, dtype, out=out)
 
 
-def empty_like(prototype, dtype=None, order="C", ctx=None, *, device=None):
+def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, *, ctx=None, device=None):
     """An array of the prototype's shape and dtype whose elements mean nothing: zeros.
+
+    Raises UnsupportedError for `subok=True` and for a `shape`, as MXNet does.
 
     >>> mx.np.empty_like(mx.np.ones((2, 3))).shape
     (2, 3)
     """
+    for option, value in (("subok", subok), ("shape", shape)):
+        if value not in (False, None):
+            raise UnsupportedError(f"empty_like: {option}={value!r:.60} is not supported, nor is it in MXNet")
     return full_like(prototype, 0, dtype)
 
 

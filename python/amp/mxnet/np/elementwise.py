@@ -4,7 +4,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import NDArray
-from ...base import ArgumentError, UnsupportedError
+from ...base import ArgumentError
 from ...nd import methods
 from ...nd.operators import find_function as find_operator
 from ..util import is_np_default_dtype
@@ -52,24 +52,6 @@ BINARY = {
 }
 
 
-_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
-
-
-def _require_defaults(name, options):
-    """MXNet takes these options of NumPy with their defaults alone: UnsupportedError, TypeError for what is none."""
-    for key, value in options.items():
-        if key not in _DEFAULTS:
-            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
-        if key == "casting" and value not in _CASTINGS:
-            raise TypeError(f"{name}: casting is one of {', '.join(_CASTINGS)}, got {value!r}")
-        if key == "dtype" and value is not None:
-            np.dtype(value)
-        default = _DEFAULTS[key]
-        if value is not default and not (isinstance(value, str) and value == default):
-            raise UnsupportedError(f"{name}: {key}={value!r:.60} is not supported, nor is it in MXNet")
-
-
 def unary(name):
     """NumPy's function of one array that runs the operator of its name."""
     known = UNARY_SYNONYMS.get(name, name)
@@ -78,7 +60,7 @@ def unary(name):
     converted = "iub" if known in _OF_FLOATS else "b" if known in _ROUNDING else ""  # kinds of dtypes
 
     def function(x, out=None, **options):
-        _require_defaults(name, options)
+        host.require_defaults(name, options)
         if gives_truths and out is not None and out.dtype != np.bool_:
             raise TypeError(f"{name}: out is an array of truths, got {out.dtype.name}")
         x = asarray(x)
@@ -97,7 +79,7 @@ def binary(name):
     python_name = BINARY[name]
 
     def function(x1, x2, out=None, **options):
-        _require_defaults(name, options)
+        host.require_defaults(name, options)
         if python_name == "truediv" and is_np_default_dtype():
             x1, x2 = _as_default_floats(x1), _as_default_floats(x2)
         if isinstance(x1, NDArray) or not isinstance(x2, NDArray):
@@ -117,7 +99,7 @@ def extreme(name):
     """NumPy's `maximum` or `minimum`."""
 
     def function(x1, x2, out=None, **options):
-        _require_defaults(name, options)
+        host.require_defaults(name, options)
         first, second = (x1, x2) if isinstance(x1, NDArray) else (x2, x1)
         text = methods.scalar_text(second)
         if text is not None:

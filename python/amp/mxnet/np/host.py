@@ -7,13 +7,37 @@ import numpy as np
 from ... import _recording, _trace
 from ..._arrays import flattened
 from ..._core import NDArray
-from ...base import did_you_mean
+from ...base import UnsupportedError, did_you_mean
 from .array_class import ndarray
 
 # Those of NumPy 1.
 _OLD_NAMES = {"atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
 
 _WITH_METHODS = ("nanpercentile", "nanquantile", "percentile", "quantile")  # whose `method` was `interpolation` before
+
+
+_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def require_defaults(name, options):
+    """MXNet takes these options of NumPy with their defaults alone: UnsupportedError, TypeError for what is none."""
+    for key, value in options.items():
+        if key not in _DEFAULTS:
+            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
+        if key == "casting" and value not in _CASTINGS:
+            raise TypeError(f"{name}: casting is one of {', '.join(_CASTINGS)}, got {value!r}")
+        if key == "dtype" and value is not None:
+            np.dtype(value)
+        default = _DEFAULTS[key]
+        if value is not default and not (isinstance(value, str) and value == default):
+            raise UnsupportedError(f"{name}: {key}={value!r:.60} is not supported, nor is it in MXNet")
+
+
+def _without_defaults(name, kwargs):
+    """The arguments that are not NumPy's options of elementwise functions, which must have their defaults."""
+    require_defaults(name, {key: value for key, value in kwargs.items() if key in _DEFAULTS})
+    return {key: value for key, value in kwargs.items() if key not in _DEFAULTS}
 
 
 @functools.cache
@@ -43,6 +67,8 @@ def on_host(name, function, args, kwargs, converted=None):
     given = flattened([args, list(kwargs.values())])
     if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
         _trace.refuse(name)
+    if isinstance(function, np.ufunc):
+        _without_defaults(name, kwargs)
     if "interpolation" in kwargs and name.rpartition(".")[2] in _WITH_METHODS:
         kwargs["method"] = kwargs.pop("interpolation")
     result = (converted or _arrays)(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
@@ -61,8 +87,12 @@ def otherwise(function, module=np):
     numpys = getattr(module, name, None) or getattr(module, _OLD_NAMES.get(name, name), None)
     numpys_on_host = wrapped(numpys, f"mx.np.{name}" if module is np else f"mx.np.linalg.{name}")
 
+    is_ufunc = isinstance(numpys, np.ufunc)
+
     @functools.wraps(function)
     def either(*args, **kwargs):
+        if kwargs and is_ufunc:
+            kwargs = _without_defaults(name, kwargs)
         result = function(*args, **kwargs)
         return numpys_on_host(*args, **kwargs) if result is NotImplemented else result
 
