@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 
 import numpy as np
 
@@ -371,7 +372,7 @@ def converted(program, folder):
     import amp
 
     x = program.array(program.inputs[0])
-    # On a machine without low precision nothing is rounded, but for weights that a batch norm was folded into.
+    # Where the machine then runs float32 nothing is rounded, but for weights that a batch norm was folded into.
     return amp.convert_hybrid_block(hybridized(program), x, fold_batch_norm=False)
 
 
@@ -384,23 +385,31 @@ ROUTES = {
 }
 
 
+OF_BFLOAT16 = 3e-2  # where low precision pays in a conversion after all, as it does for some storage and tiny layers
+
+
 def check(mx, seed, generation, rtol=2e-4):
     """Raises AssertionError where a route of the package differs from plain calls.
 
-    Returns whether the program runs at all: prefixes may give two parameters one name, which MXNet refuses, too.
+    Returns whether the program runs at all. MXNet refuses, too, where prefixes give two parameters one name and where
+    a layer's number of inputs is not that of what it reads.
     """
     try:
         plain = Program(mx, seed, generation)
+        expected, names = plain.predict(plain.net), names_of(plain)
     except ValueError as error:
-        if "there are two parameters" not in str(error):
+        if not any(text in str(error) for text in ("there are two parameters", "expected weight with")):
             raise
         return False
-    expected, names = plain.predict(plain.net), names_of(plain)
     trained = plain.train() if plain.trains else None
     for route, make in ROUTES.items():
         with tempfile.TemporaryDirectory() as folder, name_manager(mx):
             program = Program(mx, seed, generation)
-            compare(route + ", prediction", program.predict(make(program, folder)), expected, rtol)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                found = program.predict(make(program, folder))
+            is_float32 = route != "converted" or any("runs in float32" in str(one.message) for one in said)
+            compare(route + ", prediction", found, expected, rtol if is_float32 else OF_BFLOAT16)
             if trained is not None and route == "hybridized":
                 program = Program(mx, seed, generation)
                 hybridized(program)

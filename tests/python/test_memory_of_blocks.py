@@ -86,3 +86,21 @@ def test_an_executor_goes_with_its_last_name(no_search):
 def test_searches_for_leaks_know_arrays_and_symbols():
     assert isinstance(mx.np.ones(3), mx.nd._internal.NDArrayBase) and mx.nd.ones(3)._alive
     assert isinstance(mx.sym.var("x"), mx.sym._internal.SymbolBase)
+
+
+@pytest.mark.parametrize("is_validated", [False, True])
+def test_an_estimator_that_was_trained_is_no_cycle(is_validated):
+    data = gluon.data.DataLoader(gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros((4,))), batch_size=2)
+    net = gluon.nn.Dense(2)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    estimator = gluon.contrib.estimator.Estimator(net, loss, mx.metric.Accuracy(), trainer=trainer)
+    estimator.fit(data, val_data=data if is_validated else None, epochs=1)
+    alive = weakref.ref(estimator)
+    gc.disable()
+    try:
+        del estimator
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -3,6 +3,7 @@
 import copy
 import logging
 import sys
+import types
 import warnings
 
 from .....base import ArgumentError
@@ -181,6 +182,7 @@ class Estimator:
                 self.progress.end_epoch()
         for handler in events[-1]:
             handler.train_end(self)
+        self._handlers = [_remembered(handler) for handler in self._handlers]  # they may hold this estimator
 
     def _begin(self, train_begin):
         for handler in self._handlers:
@@ -281,6 +283,13 @@ def _prefix_names(metrics, prefix, other):
             metric.name = metric.name.replace(other, prefix)
         elif not metric.name.startswith(prefix):
             metric.name = f"{prefix} {metric.name}"
+
+
+def _remembered(handler):
+    """What checkpoints keep of a handler."""
+    return types.SimpleNamespace(
+        continued=handler.continued, **{name: getattr(handler, name) for name in handler.continued}
+    )
 
 
 def _check_data(what, data):
