@@ -17,6 +17,7 @@ enum class Values {
   kWide,       // all magnitudes, infinities, NaN, denormals; limits of integers
   kLengths,    // small integers, some of them out of range
   kFractions,  // between 0 and 1
+  kCounts,     // from 1 to 4
   kDefinite,   // symmetric positive definite matrices along the last two axes
 };
 

@@ -467,6 +467,7 @@ const std::vector<OpRow>& GradientOpRows() {
       OfAttention("_backward_amp_attention", "_amp_attention", false),
       OfAttention("_backward_amp_interleaved_attention", "_amp_interleaved_attention", false),
       OfGradients("_backward_box_nms", "_contrib_box_nms"),
+      OfGradients("_backward_contrib_hawkesll", "_contrib_hawkesll"),
       {"_backward_average", DrawBackwardAverage},
       OfAttention("_backward_contrib_attention", "_contrib_attention", true),
       OfAttention("_backward_contrib_ring_attention", "_contrib_ring_attention", true),

@@ -176,6 +176,46 @@ OpCase DrawPsRoiPooling(Random& random) {
   return c;
 }
 
+// Lengths and marks of kLengths: some are below 0.
+OpCase DrawHawkes(Random& random) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t samples = random.Int(0, 3), processes = 12, events = random.Int(0, 5);
+  const auto of = [&](Shape shape, Values values = Values::kPositive) {
+    return InputCase{{dtype, std::move(shape)}, values};
+  };
+  return Same({of({samples, processes}),
+               of({processes}),
+               of({processes}),
+               of({samples, processes}),
+               of({samples, events}),
+               {{DType::kInt32, Shape{samples, events}}, Values::kLengths},
+               of({samples}, Values::kLengths),
+               of({samples})});
+}
+
+// Of an array with so many values of a window or of a head, and another one; dilations are 1 or more.
+OpCase DrawSeen(Random& random, bool of_weights) {
+  const DType dtype = random.Type(FloatTypes());
+  const std::int64_t w = random.Int(0, 3), batch = random.Int(1, 2), positions = random.Int(1, 6);
+  const std::int64_t heads = random.Int(1, 2), size = random.Int(1, 4);
+  const bool symmetric = random.Chance(0.5);
+  const std::int64_t seen = symmetric ? 2 * w + 1 : w + 1;
+  OpCase c = Same({{{dtype, Shape{batch, positions, heads, of_weights ? seen : size}}},
+                   {{dtype, Shape{batch, positions, heads, size}}},
+                   {{IndexType(random), Shape{heads}}, Values::kCounts}},
+                  {{"w", PrintAttr(w)}, {"symmetric", symmetric ? "True" : "False"}});
+  return c;
+}
+OpCase DrawSeenScores(Random& random) { return DrawSeen(random, false); }
+OpCase DrawSeenSums(Random& random) { return DrawSeen(random, true); }
+
+OpCase DrawSeenMask(Random& random) {
+  OpCase c = DrawSeen(random, true);
+  c.inputs[1] = c.inputs[2];
+  c.inputs[2] = {{IndexType(random), Shape{c.inputs[0].type.shape[0]}}, Values::kLengths};
+  return c;
+}
+
 }  // namespace
 
 const std::vector<OpRow>& TargetOpRows() {
@@ -192,10 +232,15 @@ const std::vector<OpRow>& TargetOpRows() {
       {"_contrib_index_array", DrawIndexArray},
       {"_contrib_index_copy", DrawIndexCopy},
       {"_contrib_quadratic", DrawQuadratic},
+      {"_contrib_hawkesll", DrawHawkes},
+      {"_contrib_sldwin_atten_context", DrawSeenSums},
+      {"_contrib_sldwin_atten_mask_like", DrawSeenMask},
+      {"_contrib_sldwin_atten_score", DrawSeenScores},
       {"_histogram", DrawHistogram},
       {"_npx_index_add", DrawIndexUpdate},
       {"_npx_index_update", DrawIndexUpdate},
       {"_ravel_multi_index", DrawRavel},
+      {"_sldwin_atten_transposed", DrawSeenSums},
       {"_unravel_index", DrawUnravel},
       {"all_finite", DrawAllFinite},
       {"multi_all_finite", DrawMultiAllFinite},

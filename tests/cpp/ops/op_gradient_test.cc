@@ -55,7 +55,8 @@ const std::set<std::string> kNoDerivatives{"BlockGrad",
 // Gradients of statistics among the outputs are ignored, as in MXNet.
 const std::set<std::string> kFirstOutputOnly{"BatchNorm",        "GroupNorm",
                                              "LayerNorm",        "_contrib_SyncBatchNorm",
-                                             "_train_BatchNorm", "_train_contrib_SyncBatchNorm"};
+                                             "_train_BatchNorm", "_train_contrib_SyncBatchNorm",
+                                             "_contrib_hawkesll"};
 
 // Computed in float32 whatever the dtype, and linear in what is varied: differences over large steps.
 const std::set<std::string> kFloat32Inside{"_contrib_ROIAlign"};

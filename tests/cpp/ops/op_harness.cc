@@ -26,6 +26,7 @@ std::string PrintArgument(const NDArray& array) {
 double DrawFloat(Random& random, Values values) {
   if (values == Values::kPositive) return random.Real(0.1, 4);
   if (values == Values::kFractions) return random.Real(0.05, 0.95);
+  if (values == Values::kCounts) return static_cast<double>(random.Int(1, 4));
   if (values == Values::kPlain || random.Chance(0.8)) return random.Real(-4, 4);
   if (random.Chance(0.4)) {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -37,6 +38,7 @@ double DrawFloat(Random& random, Values values) {
 
 std::int64_t DrawInteger(Random& random, Values values) {
   if (values == Values::kLengths) return random.Int(-1, 11);
+  if (values == Values::kCounts) return random.Int(1, 4);
   if (values == Values::kPlain || random.Chance(0.7)) return random.Int(-10, 10);
   return static_cast<std::int64_t>(random.Bits() >> random.Int(0, 63));
 }

@@ -18,6 +18,31 @@ void AddSmallFunctions(std::vector<Refusal>* all) {
                {"softmax_cross_entropy", {}, {F32({2, 0}), F32({2})}, {"there are no classes"}}});
 }
 
+void AddWindows(std::vector<Refusal>* all) {
+  const std::vector<TensorType> hawkes{F32({2, 3}), F32({3}), F32({3}), F32({2, 3}), F32({2, 5})};
+  std::vector<TensorType> other_length = hawkes, other_marks = hawkes;
+  other_length.push_back(I32({2, 4}));
+  other_marks.push_back(F32({2, 5}));
+  const AttrMap window{{"w", "1"}, {"symmetric", "False"}};
+  all->insert(
+      all->end(),
+      {{"_contrib_hawkesll", {}, other_length, {"expected marks of shape [2,5], got [2,4]"}},
+       {"_contrib_hawkesll", {}, other_marks, {"expected marks of dtype int32, got float32"}},
+       {"_backward_contrib_hawkesll", {}, {F32({3}), F32({2, 3})}, {"expected gradient of shape [2], got [3]"}},
+       {"_backward_contrib_hawkesll", {}, {F32({3}), F32({2})}, {"expected lda of shape [?,?], got [2]"}},
+       {"_contrib_sldwin_atten_score", {{"w", "1"}}, {F32({1, 4, 2, 3})}, {"attribute symmetric", "is missing"}},
+       {"_contrib_sldwin_atten_score", window, {F32({1, 4, 2, 3}), F32({1, 4, 2, 5})}, {"query of shape"}},
+       {"_contrib_sldwin_atten_context", window, {F32({1, 4, 2, 3})}, {"score of shape [?,?,?,2], got [1,4,2,3]"}},
+       {"_contrib_sldwin_atten_context", {{"w", "-1"}, {"symmetric", "1"}}, {}, {"attribute w", "got -1"}},
+       {"_contrib_sldwin_atten_mask_like", window, {F32({1, 4, 2, 3})}, {"score of shape [?,?,?,2], got [1,4,2,3]"}},
+       {"_contrib_sldwin_atten_mask_like",
+        window,
+        {F32({1, 4, 2, 2}), I32({3})},
+        {"expected dilation of shape [2], got [3]"}},
+       {"_sldwin_atten_transposed", window, {F32({1, 4, 2, 2}), F32({1, 5, 2, 2})}, {"expected score of shape [1,5,2"}},
+       {"_sldwin_atten_transposed", window, {I32({1, 4, 2, 2})}, {"a float dtype, got int32"}}});
+}
+
 void AddPositions(std::vector<Refusal>* all) {
   all->insert(
       all->end(),
@@ -103,6 +128,7 @@ std::vector<Refusal> TargetRefusals() {
   std::vector<Refusal> all;
   AddSmallFunctions(&all);
   AddPositions(&all);
+  AddWindows(&all);
   AddDetection(&all);
   return all;
 }

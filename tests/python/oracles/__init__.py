@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     numpy_shapes,
     numpy_sums,
     samplers,
+    sequences,
     statistics,
     sums,
     targets,
