@@ -35,6 +35,7 @@ for i in range(count.value):
 # Registered names as regular expressions, and the modules of amp.mxnet that have a function of the name's last part.
 PLACES = (
     (r"_contrib_(.*)|_((?:multi_)?(?:mp_)?(?:adamw|adabelief|lamb|lans)_update)", "nd.contrib"),
+    (r"_sparse_(\w+_update)", "nd"),
     (r"_image_(.*)", "nd.image"),
     (r"_npx__image_(.*)", "npx.image"),
     (r"_npi_cv(im.*)|_cv(.*)", "image"),
@@ -45,6 +46,7 @@ PLACES = (
 )
 
 
+@functools.cache
 def listed():
     """{name: (operator, versions)} of the list."""
     lines = [line.split() for line in LIST.read_text().splitlines() if not line.startswith("#")]
@@ -87,7 +89,7 @@ def outcome(name):
     reason = _unregistered.reason(name)
     if reason not in (None, _unregistered.UPDATES, _unregistered.PICTURES):
         return REFUSED, reason
-    function = function_of(name)
+    function = function_of(name) or function_of(listed()[name][0])
     return (FUNCTION, function) if function else (MISSING, reason or "")
 
 

@@ -7,8 +7,11 @@ SPARSE = "sparse arrays are not supported"
 GPU = "MXNet has this operator for GPUs alone"
 ENGINE = "a part of MXNet's own engine, which no file holds"
 GRADIENT = "a gradient of MXNet's own plans, which no file holds"
+BROKEN = "MXNet's own wheels fail in it"
 UPDATES = "updates change arrays in place; use mx.nd"
 PICTURES = "pictures are prepared as arrays; use mx.nd.image, mx.npx.image or mx.image"
+
+PYTHON = "it runs in Python; import amp.mxnet"
 
 # Registered names as regular expressions, and reasons.
 _FAMILIES = {
@@ -19,7 +22,14 @@ _FAMILIES = {
     r"_contrib_i?fft|_contrib_count_sketch": GPU,
     r"_CachedOp(ThreadSafe)?|_CrossDeviceCopy|_CustomFunction|_NDArray|_Native|_NoGradient": ENGINE,
     r"(?!_npx).*_update(_phase[12])?|multi_lars|multi_sum_sq|reset_arrays": UPDATES,
-    r"_image_.*|_npx__image_.*|(_npi)?_cv(imdecode|imread|imresize|copyMakeBorder)|_npi_cvim\w+|_imdecode": PICTURES,
+    r"_image_.*|_npx__image_.*|(_npi)?_cv(imdecode|imread|imresize|copyMakeBorder)|_npi_cvim\w+": PICTURES,
+    r"_imdecode": BROKEN,
+    r"_npi_(solve|svd|qr|eig|eigvals|eigh|eigvalsh|pinv|pinv_scalar_rcond|tensorinv|tensorsolve|lstsq|matrix_rank|"
+    r"matrix_rank_none_tol)|_npi_(kron|cross|rollaxis|polyval|interp|ediff1d|diag_indices_from|fill_diagonal|tri|"
+    r"tril_indices|gcd_scalar|lcm_scalar|share_memory|repeats|advanced_indexing|insert_(scalar|slice|tensor)|nonzero|"
+    r"bincount|unique|delete)|_(npi_)?(slice_assign(_scalar)?|scatter_set_nd)|_crop_assign(_scalar)?|"
+    r"_npi_boolean_mask(_assign_(scalar|tensor))?|_npx_(constraint_check|nonzero)|_zeros_without_dtype|_onehot_encode|"
+    r"fill_element_0index|_contrib_(dynamic_reshape|boolean_mask)|IdentityAttachKLSparseReg": PYTHON,
 }
 
 

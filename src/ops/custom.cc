@@ -148,7 +148,7 @@ void SetGradients(GradientContext& c) {
 
 // ---- operator definitions ----
 
-OpDefinition<CustomParam> Register(const char* name, const char* doc, const MakeCustomOperator& make) {
+OpDefinition<CustomParam> Register(const std::string& name, const std::string& doc, const MakeCustomOperator& make) {
   auto card = RegisterOp<CustomParam>(name);
   card.Doc(doc)
       .Attributes([make](const AttrMap& attrs) { return CustomParam{make(attrs)}; })
@@ -156,24 +156,19 @@ OpDefinition<CustomParam> Register(const char* name, const char* doc, const Make
   return card;
 }
 
-}  // namespace
-}  // namespace amp::custom
+bool IsState(const CustomParam& p, std::size_t slot) { return static_cast<int>(slot) >= p.num_arguments(); }
 
-namespace amp {
-
-void RegisterCustomOperators(MakeCustomOperator make) {
-  using namespace custom;  // NOLINT(google-build-using-namespace): of this file
-  const auto is_state = [](const CustomParam& p, std::size_t slot) {
-    return static_cast<int>(slot) >= p.num_arguments();
-  };
-  auto plain = Register("Custom", "An operator that the program defines; `op_type` names it.", make);
-  plain.Alias("_npi_Custom");
+// Of nodes without training. `settings` are attributes of those that stand for them in training.
+OpDefinition<CustomParam> RegisterPlain(const std::string& name, const std::string& doc, const MakeCustomOperator& make,
+                                        const AttrMap& settings) {
+  auto plain = Register(name, doc, make);
   plain.Inputs(InputNames)
       .Outputs([](const CustomParam& p) { return p.op->outputs(); })
       .VisibleOutputs([](const CustomParam& p) { return p.num_outputs(); })
-      .MutableIf(is_state)
-      .Set(TrainingForm{[](TrainingContext& c) {
+      .MutableIf(IsState)
+      .Set(TrainingForm{[settings](TrainingContext& c) {
         AttrMap attrs = c.node().attrs();
+        attrs.insert(settings.begin(), settings.end());
         attrs[kCustomNodeAttr] = c.node().name();
         std::vector<NodeEntry> outputs = c.Make("_train_Custom", std::move(attrs), c.inputs());
         outputs.resize(static_cast<std::size_t>(c.node().num_outputs()));
@@ -182,11 +177,31 @@ void RegisterCustomOperators(MakeCustomOperator make) {
       .Set(NoGradient{"it is not in training"})
       .Set(ReferenceKernel{Run(false)});
   SetTypes(&plain, false);
+  return plain;
+}
+
+}  // namespace
+}  // namespace amp::custom
+
+namespace amp {
+
+void RegisterCustomName(const std::string& name, const std::string& doc, MakeCustomOperator make) {
+  const AttrMap settings{{"op_type", name}};
+  const auto make_named = [settings, make = std::move(make)](AttrMap attrs) {
+    attrs.insert(settings.begin(), settings.end());
+    return make(attrs);
+  };
+  custom::RegisterPlain(name, doc, make_named, settings);
+}
+
+void RegisterCustomOperators(MakeCustomOperator make) {
+  using namespace custom;  // NOLINT(google-build-using-namespace): of this file
+  RegisterPlain("Custom", "An operator that the program defines; `op_type` names it.", make, {}).Alias("_npi_Custom");
   auto training = Register("_train_Custom", "Custom in training, and what its states become.", make);
   training.Inputs(InputNames)
       .Outputs(TrainOutputNames)
       .VisibleOutputs([](const CustomParam& p) { return p.num_outputs(); })
-      .MutableIf(is_state)
+      .MutableIf(IsState)
       .Set(UpdatesStates{[](const Node& node) {
         const auto& p = node.params<CustomParam>();
         std::vector<StateUpdate> updates;

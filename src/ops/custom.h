@@ -52,4 +52,8 @@ using MakeCustomOperator = std::function<std::shared_ptr<const CustomOperator>(c
 // Registers the operator `Custom`, and what stands for it in training. To be called once, before graphs are made.
 void RegisterCustomOperators(MakeCustomOperator make);
 
+// Registers an operator of a name of its own: its nodes are what those of `Custom` with this `op_type` are. To be
+// called behind RegisterCustomOperators.
+void RegisterCustomName(const std::string& name, const std::string& doc, MakeCustomOperator make);
+
 }  // namespace amp

@@ -105,6 +105,8 @@ OTHERS = {
     "percentile-lower": (lambda m, x: m.percentile(x, 40.0, method="lower"), [(3, 4)]),
     "quantile": (lambda m, x: m.quantile(x, 0.3, axis=1), [(2, 5)]),
     "sign-of-det": (lambda m, x: m.linalg.slogdet(x)[0], [(2, 3, 3)]),
+    "repeat-list": (lambda m, x: m.repeat(x, [1, 0, 2], axis=1), [(2, 3)]),
+    "repeat-each": (lambda m, x: m.repeat(x, (2,)), [(2, 3)]),
     "repeat-none": (lambda m, x: m.repeat(x, 0), [(2, 3)]),
     "repeat-none-of-axis": (lambda m, x: m.repeat(x, 0, axis=-1), [(2, 3)]),
     "shape": (lambda m, x: x * m.shape(x)[1] + m.ndim(x) - m.size(x, 0), [(2, 3)]),
@@ -245,7 +247,6 @@ REFUSED = {
     "average": lambda m, x: m.average(x, keepdims=True),
     "pad": lambda m, x: m.pad(x, 1, mode="wrap"),
     "percentile": lambda m, x: m.percentile(x, 50, method="hazen"),
-    "repeat": lambda m, x: m.repeat(x, [1, 0, 2], axis=0),
     "roll": lambda m, x: m.roll(x, (1, 2), axis=(0, 0)),
 }
 

@@ -16,6 +16,7 @@ from oracles import DRAWERS, ORACLES, Draw, is_float
 import amp
 import amp.mxnet as mx
 from amp import _core
+from amp.mxnet._array_operators import ROWS
 
 CASES = 30 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))
@@ -25,8 +26,8 @@ WITH_SUBGRAPHS = (
     "_sg_mkldnn_conv _sg_mkldnn_fully_connected _sg_mkldnn_selfatt_qk _sg_mkldnn_selfatt_valatt "
     "_sg_onednn_batch_dot _sg_onednn_batch_norm _sg_onednn_conv _sg_onednn_fully_connected"
 ).split()
-# What programs define: test_custom_nodes.py.
-OF_PROGRAMS = ("Custom",)
+# What programs define: test_custom_nodes.py. What runs in Python: test_array_operators.py.
+IN_PYTHON = ("Custom", "IdentityAttachKLSparseReg", *ROWS)
 # What gradients are made of, and forms that operators have in training: tests/cpp/ops compares them with the reference
 # and with differences.
 INTERNAL = ("_backward_", "_broadcast_as", "_cast_like", "_moving_average", "_take_along_axis", "_train_", "_trigamma")
@@ -37,7 +38,7 @@ ALIASES = collections.defaultdict(list)
 for alias, registered in _core.operator_names().items():
     # Fused nodes stand for their subgraph, which is tested in tests/cpp/passes/unfuse_test.cc; those of control flow
     # are nothing without theirs either: test_control_flow.py.
-    is_left_out = registered in (*WITH_SUBGRAPHS, *OF_PROGRAMS) or registered.startswith(INTERNAL)
+    is_left_out = registered in (*WITH_SUBGRAPHS, *IN_PYTHON) or registered.startswith(INTERNAL)
     if not is_left_out and not RANDOM.match(registered):
         ALIASES[registered].append(alias)
 OPERATORS = sorted(ALIASES)
@@ -50,6 +51,13 @@ WITHOUT_EFFECT = {
     "ctx": "cpu(0)",
     "output_size": "(1, 1)",
     "kernel": "(2, 2)",
+    "stride": "(1, 1)",
+    "pad": "(0, 0)",
+    "pool_type": "avg",
+    "global_pool": "False",
+    "pooling_convention": "valid",
+    "p_value": "2",
+    "count_include_pad": "True",
     "min_calib_range": "-1.5",
     "max_calib_range": "2.5",
     "forward_stype": "default",

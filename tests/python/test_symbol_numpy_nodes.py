@@ -106,7 +106,7 @@ def test_refusals():
     a = mx.sym.var("a")
     with pytest.raises(amp.ArgumentError, match="svd: expected symbols"):
         mx.sym.np.linalg.svd(3)
-    with pytest.raises(amp.ArgumentError, match="solve: expected symbols"):
+    with pytest.raises(TypeError, match="lower"):
         mx.sym.np.linalg.solve(a, a, lower=True)
     with pytest.raises(amp.Error, match="floats"):
         mx.sym.np.linalg.svd(a)[1].eval(a=amp.nd.array(A, dtype="int32"))

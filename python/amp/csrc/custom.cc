@@ -86,15 +86,23 @@ std::shared_ptr<const CustomOperator> Made(py::handle make, const AttrMap& attrs
 
 }  // namespace
 
+MakeCustomOperator MakerOf(const py::object& make) {
+  return [kept = KeepAlive(make)](const AttrMap& attrs) {
+    return Made(static_cast<PyObject*>(const_cast<void*>(kept.get())), attrs);
+  };
+}
+
 void BindCustom(py::module_& module) {
   module.def(
-      "register_custom_operators",
-      [](const py::object& make) {
-        RegisterCustomOperators([kept = KeepAlive(make)](const AttrMap& attrs) {
-          return Made(static_cast<PyObject*>(const_cast<void*>(kept.get())), attrs);
-        });
-      },
+      "register_custom_operators", [](const py::object& make) { RegisterCustomOperators(MakerOf(make)); },
       py::arg("make"), "Registers `Custom`: `make(attributes)` gives the operator of a node. To be called once.");
+  module.def(
+      "register_custom_name",
+      [](const std::string& name, const std::string& doc, const py::object& make) {
+        RegisterCustomName(name, doc, MakerOf(make));
+      },
+      py::arg("name"), py::arg("doc"), py::arg("make"),
+      "Registers an operator whose nodes are those of `Custom` with this `op_type`.");
 }
 
 }  // namespace amp::python

@@ -12,6 +12,7 @@ from ..base import ArgumentError
 from ..name import NameManager
 from ..sym import Symbol, Variable
 from ..sym.operators import forget_names
+from . import _array_operators
 from ._custom import prop_of, running
 from .context import cpu
 
@@ -138,8 +139,13 @@ def custom_symbol(*args, op_type=None, name=None, attr=None, **kwargs):
 custom_symbol.__name__ = custom_symbol.__qualname__ = "Custom"  # as MXNet's
 
 
+def _operator_of(attributes):
+    """What a node computes: an operator of the program, or one of `_array_operators`."""
+    return _array_operators.made(attributes) or _NodeOperator(attributes)
+
+
 def register_with_graphs():
     """Lets graphs have nodes of operators in Python."""
     if "Custom" not in _core.operator_names():
-        _core.register_custom_operators(_NodeOperator)
+        _core.register_custom_operators(_operator_of)
         forget_names()

@@ -1,135 +1,112 @@
-"""Functions of `mx.np` as nodes of graphs where no operator is: `mx.sym.np.linalg.svd` and others.
+"""Functions of `mx.sym.np` whose operators run in Python (`_array_operators`): `mx.sym.np.linalg.svd` and others."""
 
-Such a node is a `Custom` operator that runs the function of arrays, forwards and, recorded, backwards: it has the
-gradients that the function has. Graphs with it run where `amp.mxnet` is imported.
-"""
-
-import ast
-import functools
-import operator
-
-import numpy as np
-
-from .. import _core, _recording, sym
+from .. import _core, sym
 from .._operator_names import node_hint
+from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..sym import Symbol
-from . import autograd
-from . import np as mx_np
-from ._custom import CustomOp, CustomOpProp, register
-from ._custom_nodes import custom_symbol
-
-_OP_TYPE = "_amp_numpy"
-
-# Function -> names of its arrays, of other arguments, and the number of its results.
-_TABLE = {
-    "cross": ("a b", "axisa axisb axisc axis", 1),
-    "kron": ("a b", "", 1),
-    "linalg.eig": ("a", "", 2),
-    "linalg.eigvals": ("a", "", 1),
-    "linalg.lstsq": ("a b", "rcond", 4),
-    "linalg.matrix_rank": ("M", "tol hermitian", 1),
-    "linalg.pinv": ("a", "rcond hermitian", 1),
-    "linalg.qr": ("a", "mode", 2),
-    "linalg.solve": ("a b", "", 1),
-    "linalg.svd": ("a", "", 3),
-    "linalg.tensorinv": ("a", "ind", 1),
-    "linalg.tensorsolve": ("a b", "axes", 1),
-}
-_OF_INTEGERS = ("cross", "kron")  # also of integers
-_COUNTS = {("linalg.lstsq", 2): "int32", ("linalg.matrix_rank", 0): "int64"}  # results of other dtypes
+from . import _array_operator_rows, _array_operators, _matrix_operator_rows  # noqa: F401 - the rows fill the table
 
 
-def _results(function, arrays, keywords):
-    results = operator.attrgetter(function)(mx_np)(*arrays, **keywords)
-    results = list(results) if isinstance(results, (list, tuple)) else [results]
-    if any(result.dtype.kind == "c" for result in results):
-        raise ArgumentError(f"{function}: a result is not real")
-    return results
+def _node(op, arrays, count=1, **attributes):
+    """A node of an operator: its output, or a tuple of them."""
+    wrong = [array for array in arrays if not isinstance(array, Symbol)]
+    if wrong:
+        raise ArgumentError(f"{op}: expected symbols, got {wrong[0]!r:.60}")
+    name, scope = NameManager.current().get(None, node_hint(op)), AttrScope.current()
+    texts = {key: str(value) for key, value in attributes.items()}
+    applied = _core.apply(op, name, scope.constrain({**scope.get(None), **texts}), [a._handle for a in arrays], {})
+    made = Symbol(applied).as_np_ndarray()
+    return made if count == 1 else tuple(made[i].as_np_ndarray() for i in range(count))
 
 
-class _Function(CustomOp):
-    def __init__(self, function, keywords):
-        self._run = functools.partial(_results, function, keywords=keywords)
-
-    def forward(self, is_train, req, in_data, out_data, aux):
-        for target, request, result in zip(out_data, req, self._run([a.as_np_ndarray() for a in in_data])):
-            target = target.as_np_ndarray()
-            self.assign(target, request, result.reshape(target.shape).astype(target.dtype))
-
-    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        arrays = [a.as_np_ndarray().copy() for a in in_data]
-        for array in arrays:
-            array.attach_grad()
-        with autograd.record():
-            results = self._run(arrays)
-            heads = [(result, head) for result, head in zip(results, out_grad) if _recording.is_recorded(result)]
-        autograd.backward(*map(list, zip(*heads)))
-        for target, request, array in zip(in_grad, req, arrays):
-            self.assign(target.as_np_ndarray(), request, array.grad)
+def kron(a, b):
+    """NumPy's `kron`."""
+    return _node("_npi_kron", [a, b])
 
 
-@register(_OP_TYPE)
-class _FunctionProp(CustomOpProp):
-    def __init__(self, function, keywords="{}"):
-        super().__init__()
-        if function not in _TABLE:
-            raise ArgumentError(f"{_OP_TYPE}: no function {function!r:.60}")
-        self._function, self._keywords = function, ast.literal_eval(keywords)
-        self._names, _, self._count = _TABLE[function]
-
-    def list_arguments(self):
-        return self._names.split()
-
-    def list_outputs(self):
-        return [f"output{i}" for i in range(self._count)] if self._count > 1 else ["output"]
-
-    def infer_shape(self, in_shape):
-        """Those of a run on well-conditioned matrices."""
-        if [] in in_shape and self._function not in _OF_INTEGERS:
-            raise ArgumentError(f"{self._function}: an array has no axis, or an unknown shape")
-        results = _results(self._function, [mx_np.array(_trial(shape)) for shape in in_shape], self._keywords)
-        return in_shape, [list(result.shape) for result in results], []
-
-    def infer_type(self, in_type):
-        dtype = np.result_type(*map(_core.numpy_dtype, in_type))
-        if dtype.kind != "f" and self._function not in _OF_INTEGERS:
-            raise ArgumentError(f"{self._function}: expected arrays of floats, got {', '.join(map(str, in_type))}")
-        return in_type, [_COUNTS.get((self._function, i), dtype) for i in range(self._count)], []
-
-    def create_operator(self, ctx, in_shapes, in_dtypes):
-        return _Function(self._function, self._keywords)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """NumPy's `cross`."""
+    axes = [axis] * 3 if axis is not None else [axisa, axisb, axisc]
+    return _node("_npi_cross", [a, b], axisa=axes[0], axisb=axes[1], axisc=axes[2])
 
 
-def _trial(shape):
-    """Numbers of a shape whose square matrices are symmetric, and far from singular."""
-    values = np.random.default_rng(0).uniform(size=shape)
-    if len(shape) < 2:
-        return values
-    if shape[-1] == shape[-2]:
-        values = values + np.swapaxes(values, -1, -2)
-    return values + 2 * max(shape) * np.eye(*shape[-2:])
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """NumPy's `interp`, of a symbol or of a number."""
+    ends = {key: end for key, end in (("left", left), ("right", right), ("period", period)) if end is not None}
+    if isinstance(x, Symbol):
+        return _node("_npi_interp", [xp, fp, x], **ends)
+    return _node("_npi_interp", [xp, fp], x_scalar=float(x), x_is_scalar=True, **ends)
 
 
-def _symbol_function(function):
-    arrays, others, count = _TABLE[function]
-    last = function.rpartition(".")[2]
+def polyval(p, x):
+    """NumPy's `polyval`."""
+    return _node("_npi_polyval", [p, x])
 
-    def call(*args, name=None, **kwargs):
-        given = {**dict(zip([*arrays.split(), *others.split()], args)), **kwargs}
-        keywords = {key: value for key, value in given.items() if not isinstance(value, Symbol)}
-        unknown = [key for key in given if key not in (*arrays.split(), *others.split())]
-        if len(args) > len(given) or unknown or any(key in keywords for key in arrays.split()):
-            raise ArgumentError(f"{last}: expected symbols for {arrays} and {others or 'nothing else'}, got {given}")
-        symbols = {key: value for key, value in given.items() if key not in keywords}
-        name = NameManager.current().get(name, node_hint(f"_npi_{last}"))
-        made = custom_symbol(op_type=_OP_TYPE, name=name, function=function, keywords=repr(keywords), **symbols)
-        return made.as_np_ndarray() if count == 1 else tuple(made[i].as_np_ndarray() for i in range(count))
 
-    call.__name__ = call.__qualname__ = last
-    call.__doc__ = f"`mx.np.{function}` as a node of a graph, in Python."
-    return call
+def rollaxis(a, axis, start=0):
+    """NumPy's `rollaxis`."""
+    return _node("_npi_rollaxis", [a], axis=axis, start=start)
+
+
+def svd(a):
+    """NumPy's `linalg.svd` without full matrices."""
+    return _node("_npi_svd", [a], 3)
+
+
+def qr(a, mode="reduced"):
+    """NumPy's `linalg.qr`, reduced."""
+    if mode not in (None, "reduced"):
+        raise ArgumentError(f"qr: mode {mode!r} is not supported in graphs; expected 'reduced'")
+    return _node("_npi_qr", [a], 2)
+
+
+def solve(a, b):
+    """NumPy's `linalg.solve`."""
+    return _node("_npi_solve", [a, b])
+
+
+def eig(a):
+    """NumPy's `linalg.eig`, where the eigenvalues are real."""
+    return _node("_npi_eig", [a], 2)
+
+
+def eigvals(a):
+    """NumPy's `linalg.eigvals`, where they are real."""
+    return _node("_npi_eigvals", [a])
+
+
+def pinv(a, rcond=1e-15, hermitian=False):
+    """NumPy's `linalg.pinv`; `rcond` is a number or a symbol."""
+    if isinstance(rcond, Symbol):
+        return _node("_npi_pinv", [a, rcond], hermitian=hermitian)
+    return _node("_npi_pinv_scalar_rcond", [a], rcond=rcond, hermitian=hermitian)
+
+
+def matrix_rank(M, tol=None, hermitian=False):  # noqa: N803 - NumPy's name
+    """NumPy's `linalg.matrix_rank`; `tol` is None, a number or a symbol."""
+    if tol is None:
+        return _node("_npi_matrix_rank_none_tol", [M], hermitian=hermitian, finfoEps32=2.0**-23, finfoEps64=2.0**-52)
+    if not isinstance(tol, Symbol):
+        tol = sym.np.full((), tol)
+    return _node("_npi_matrix_rank", [M, tol], hermitian=hermitian)
+
+
+def lstsq(a, b, rcond="warn"):
+    """NumPy's `linalg.lstsq`; 'warn' stands for the precision of the machine, None for that times the larger size."""
+    settings = {"rcond": -1 if rcond is None or isinstance(rcond, str) else rcond, "new_default": rcond is None}
+    return _node("_npi_lstsq", [a, b], 4, finfoEps32=2.0**-23, finfoEps64=2.0**-52, **settings)
+
+
+def tensorinv(a, ind=2):
+    """NumPy's `linalg.tensorinv`."""
+    return _node("_npi_tensorinv", [a], ind=ind)
+
+
+def tensorsolve(a, b, axes=None):
+    """NumPy's `linalg.tensorsolve`."""
+    return _node("_npi_tensorsolve", [a, b], **({"a_axes": tuple(axes)} if axes else {}))
 
 
 def _of_matrices(op, count, order):
@@ -151,14 +128,18 @@ _BY_OPERATORS = {
     "eigvalsh": _of_matrices("_linalg_syevd", 2, lambda parts: parts[1]),
     "eigh": _of_matrices("_linalg_syevd", 2, lambda parts: (parts[1], sym.np.swapaxes(parts[0], dim1=-1, dim2=-2))),
 }
+_OF_NP = (kron, cross, interp, polyval, rollaxis)
+_OF_LINALG = (svd, qr, solve, eig, eigvals, pinv, matrix_rank, lstsq, tensorinv, tensorsolve)
 
 
 def install():
-    """Puts them into `mx.sym.np` and `mx.sym.np.linalg`."""
+    """Lets graphs have nodes of the table, and puts functions into `mx.sym.np` and `mx.sym.np.linalg`."""
+    _array_operators.register_with_graphs()
     for name, function in _BY_OPERATORS.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"NumPy's `linalg.{name}` of the matrices in the last two axes."
         setattr(sym.np.linalg, name, function)
-    for function in _TABLE:
-        module, _, name = function.rpartition(".")
-        setattr(sym.np.linalg if module else sym.np, name, _symbol_function(function))
+    for function in _OF_NP:
+        setattr(sym.np, function.__name__, function)
+    for function in _OF_LINALG:
+        setattr(sym.np.linalg, function.__name__, function)

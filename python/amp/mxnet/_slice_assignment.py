@@ -18,6 +18,12 @@ def _slice_assign_scalar(data, scalar=0.0, begin=(), end=(), step=(), out=None, 
     return _slice_assign(data, scalar, begin, end, step, out)
 
 
+def _set_value(src=0.0, out=None, name=None):
+    """Writes a number to all elements of `out`."""
+    out[...] = src
+    return out
+
+
 def slice_assign(self, rhs, begin, end, step=()):
     """Writes `rhs` to the slice from `begin` to `end`, tuples in which None is an end of an axis; returns the array.
 
@@ -44,6 +50,7 @@ def install():
     for function in (_slice_assign, _slice_assign_scalar):
         setattr(nd._internal, function.__name__, function)
         setattr(nd._internal, function.__name__.replace("slice", "crop"), function)
+    nd._internal._set_value = _set_value
     for method in (slice_assign, slice_assign_scalar):
         method.__qualname__ = f"NDArray.{method.__name__}"
         setattr(nd.NDArray, method.__name__, method)

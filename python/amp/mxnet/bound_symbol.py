@@ -173,10 +173,7 @@ class BoundSymbol(_ObservedRuns):
         [1. 1.]
         <NDArray float32[2]>
         """
-        for name, array in inputs.items():
-            if name not in self._arguments:
-                raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
-            _packing.write(name, self._arguments[name], array)
+        self._take_in(inputs)
         self._awaits_backward, self._is_inference, self._key = bool(is_train), not is_train, None
         if is_train:
             runs = self._runs_with_gradients(True)
@@ -188,6 +185,12 @@ class BoundSymbol(_ObservedRuns):
         self._outputs, self._key = plan.executor(arrays), plan.executor._last_key
         self._show(plan.executor, self._key, False)
         return self._outputs
+
+    def _take_in(self, inputs):
+        for name, array in inputs.items():
+            if name not in self._arguments:
+                raise ArgumentError(f"the symbol has no argument {name!r}{did_you_mean(name, self._arguments)}")
+            _packing.write(name, self._arguments[name], array)
 
     def backward(self, out_grads=None, is_train=True):
         """Writes gradients to the arrays of `grad_dict`, or adds them, for the last `forward`.
@@ -213,7 +216,7 @@ class BoundSymbol(_ObservedRuns):
         if not (self._awaits_backward and is_train):
             runs.forward({}, self._key)
             self._awaits_backward = is_train
-        out_grads = _cast(out_grads, self.outputs)
+        out_grads = cast_gradients(out_grads, self.outputs)
         self._show_gradients(runs, is_train, out_grads)
         runs.backward(out_grads, retain=True)
 
@@ -318,7 +321,7 @@ Executor = BoundSymbol  # MXNet's name of the class
 BoundSymbol._ctx = BoundSymbol._device = cpu()  # as programs for MXNet 1 and 2 read it
 
 
-def _cast(out_grads, outputs):
+def cast_gradients(out_grads, outputs):
     """Gradients of outputs in the dtypes of these."""
     if out_grads is None:
         return None
@@ -329,8 +332,8 @@ def _cast(out_grads, outputs):
     return [a if a is None or dtype is None else a.astype(dtype, copy=False) for a, dtype in zip(arrays, dtypes)]
 
 
-def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
-    """See `Symbol.bind`."""
+def bind(symbol, args, aux_states, args_grad=None, grad_req="write", kind=BoundSymbol):
+    """See `Symbol.bind`; `kind` is the class of what is made."""
     arguments = _given_arrays(symbol.list_arguments(), args, "args")
     states = _given_arrays(symbol.list_auxiliary_states(), aux_states, "aux_states")
     _types_of(symbol, {**arguments, **states})  # shapes that clash are found here
@@ -340,7 +343,7 @@ def bind(symbol, args, aux_states, args_grad=None, grad_req="write"):
     requests = requests_of(symbol, grad_req)
     requests = {name: request if name in gradients else "null" for name, request in requests.items()}
     kept = {name: array for name, array in gradients.items() if requests[name] != "null"}
-    return BoundSymbol(symbol, arguments, states, inputs_of(symbol), requests, kept)
+    return kind(symbol, arguments, states, inputs_of(symbol), requests, kept)
 
 
 def _given_gradients(symbol, arguments, arrays):
@@ -362,8 +365,8 @@ def _given_gradients(symbol, arguments, arrays):
     return given
 
 
-def simple_bind(symbol, shapes, dtypes, grad_req="write", group2ctx=None):
-    """See `Symbol.simple_bind`; `shapes` and `dtypes` are {name: value}."""
+def simple_bind(symbol, shapes, dtypes, grad_req="write", group2ctx=None, kind=BoundSymbol):
+    """See `Symbol.simple_bind`; `shapes` and `dtypes` are {name: value}, `kind` is the class of what is made."""
     requests = requests_of(symbol, grad_req)
     shapes = {name: shape for name, shape in shapes.items() if not isinstance(shape, (bool, numbers.Number, str))}
     dtypes = dict(dtypes or {})
@@ -379,7 +382,7 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write", group2ctx=None):
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
     for placed in (arrays[0], gradients):
         place(placed, places_of_groups(symbol, group2ctx))
-    return BoundSymbol(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
+    return kind(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
 
 
 def _inferred(symbol, known, dtypes):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _trace, nd, sym
-from .._invoke import written
+from .._invoke import invoke, written
 from ..base import ArgumentError
 from ..nd.files import from_bytes
 from . import _random_functions, control_flow
@@ -11,7 +11,7 @@ from ._custom import custom
 from ._custom_nodes import custom_symbol, register_with_graphs
 from ._random_functions import rand_zipfian, random_exponential
 from .gluon.recorded_graph import RecordedGraph
-from .optimizer import several
+from .optimizer import lans, several
 from .optimizer.several import (
     adamw_update,
     group_adagrad_update,
@@ -26,6 +26,7 @@ __all__ = [
     "CachedOp",
     "adamw_update",
     "boolean_mask",
+    "dynamic_reshape",
     "fill_element_0index",
     "group_adagrad_update",
     "histogram",
@@ -135,6 +136,19 @@ def boolean_mask(data, index, axis=0):
     return nd.op.take(data, nd.array(np.flatnonzero(index.asnumpy()), dtype="int64"), axis=axis)
 
 
+def dynamic_reshape(data, shape):
+    """`data` in the shape whose sizes the array `shape` holds, codes of `reshape` among them.
+
+    A hybridized block with it runs without a graph: the shape of the result depends on values.
+
+    >>> mx.nd.contrib.dynamic_reshape(amp.nd.ones((2, 6)), amp.nd.array([3, -1])).shape
+    (3, 4)
+    """
+    _trace.refuse("dynamic_reshape")
+    sizes = tuple(shape.asnumpy().astype(int).tolist())
+    return invoke("Reshape", [data], {}, {"shape": str(sizes)}, None, type(data))[0]
+
+
 def histogram(a, bins=10, range=None):
     """How many elements lie in each of a number of equal bins, or between the edges that an array has.
 
@@ -168,9 +182,10 @@ def install():
     """Puts them there."""
     for name, function in {**_random_functions.FUNCTIONS, **UPDATES, **several.FUNCTIONS}.items():
         setattr(nd, name, function)
-    for name, function in several.CONTRIB.items():
+    for name, function in {**several.CONTRIB, **lans.FUNCTIONS}.items():
         setattr(nd.contrib, name, function)
     nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
+    nd.contrib.dynamic_reshape = dynamic_reshape
     sym.contrib.rand_zipfian = _random_functions.zipfian_symbols
     nd._internal._sample_unique_zipfian = _random_functions.sample_unique_zipfian
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):

@@ -10,6 +10,7 @@ from ..sym import Symbol
 from ..sym.inference import open_dims
 from ..sym.symbol import NumpySymbol
 from . import bound_symbol
+from ._dynamic_graphs import DynamicBoundSymbol, is_dynamic
 
 
 def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
@@ -25,7 +26,11 @@ def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, gro
     [1. 1.]
     <NDArray float32[2]>
     """
-    return bound_symbol.bind(self, args, aux_states, args_grad, grad_req)
+    return bound_symbol.bind(self, args, aux_states, args_grad, grad_req, _kind_of(self))
+
+
+def _kind_of(symbol):
+    return DynamicBoundSymbol if is_dynamic(symbol) else bound_symbol.BoundSymbol
 
 
 def simple_bind(
@@ -51,7 +56,7 @@ def simple_bind(
     >>> bound.arg_dict["fc_weight"].shape
     (3, 4)
     """
-    return bound_symbol.simple_bind(self, kwargs, type_dict, grad_req, group2ctx)
+    return bound_symbol.simple_bind(self, kwargs, type_dict, grad_req, group2ctx, _kind_of(self))
 
 
 def optimize_for(

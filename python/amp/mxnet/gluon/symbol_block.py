@@ -8,6 +8,7 @@ from ..._arrays import flattened, readable
 from ...base import ArgumentError, GraphError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
+from .. import _dynamic_graphs
 from .._monitored_runs import MonitoredRuns
 from .block import HybridBlock
 from .bound_executors import BoundExecutors
@@ -36,6 +37,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def __init__(self, outputs, inputs, params=None):
         super().__init__()
         self._symbol = _grouped(outputs)
+        self._is_dynamic = _dynamic_graphs.is_dynamic(self._symbol)
         self._input_names = _names_of(inputs)
         self._process = os.getpid()
         self._monitor = None  # MonitoredRuns
@@ -88,9 +90,18 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def _run_graph(self, arrays):
         if _trace.current() is not None:
             return self._traced(arrays)
+        if self._is_dynamic:
+            return self._run_dynamic(arrays)
         if _recording.is_active():
             return self._run_recorded(arrays)
         return self._outputs(arrays)
+
+    def _run_dynamic(self, arrays):
+        with _recording.scope(is_recording=False):
+            self._finish_parameters(arrays)
+        self._recorded_graph = self._recorded_graph or _dynamic_graphs.DynamicGraph(self._symbol)
+        outputs = self._recorded_graph({**self._values(), **arrays})
+        return outputs if len(outputs) > 1 else outputs[0]
 
     def _outputs(self, arrays):
         if self._process != os.getpid():

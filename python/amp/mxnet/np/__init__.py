@@ -150,7 +150,8 @@ protocols.install()
 
 
 def _find_npi(name):
-    return _find_operator(name) or (_operators_of_mxnet.find(name[5:]) if name.startswith("_npi_") else None)
+    function = _operators_of_mxnet.find(name[5:]) if name.startswith("_npi_") else None
+    return function or _find_operator(name)
 
 
 def _npi_names():

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._core import NDArray
 from .create import asarray
+from .graph_nodes import as_node
 from .host import linalg_otherwise, wrapped
 from .host_gradients import computed
 from .run import run
@@ -19,6 +20,11 @@ def are_matrices(a):
     return a.ndim >= 2 and a.dtype.name in _DTYPES
 
 
+def _thin(a, full_matrices=False, compute_uv=True, hermitian=False):
+    return None if full_matrices or not compute_uv else ([a], {})
+
+
+@as_node("_npi_svd", _thin)
 @linalg_otherwise
 def svd(a, full_matrices=False, compute_uv=True, hermitian=False):
     """Singular values s, descending, and matrices u, v of orthonormal columns and rows, so that a = u diag(s) v.
@@ -81,6 +87,7 @@ def _reciprocal(a):
     return np.divide(1, a, out=np.zeros_like(a), where=a != 0)
 
 
+@as_node("_npi_qr", lambda a, mode="reduced": ([a], {}) if mode in (None, "reduced") else None)
 @linalg_otherwise
 def qr(a, mode="reduced"):
     """Matrices q of orthonormal columns (..., M, K) and upper triangles r (..., K, N), K = min(M, N), so that a = q r.
@@ -153,6 +160,12 @@ def triangle_of(upper, name):
     return triangle.upper() if isinstance(triangle, str) else "U" if triangle else "L"
 
 
+def _with_tolerance(a, rtol=None, hermitian=False, rcond=None):
+    tolerance = rcond if rtol is None else rtol
+    return None if isinstance(tolerance, NDArray) else ([a], {"rcond": tolerance, "hermitian": hermitian})
+
+
+@as_node("_npi_pinv_scalar_rcond", _with_tolerance)
 def pinv(a, rtol=None, hermitian=False, rcond=None):
     """The pseudo-inverses of the matrices in the last two axes.
 

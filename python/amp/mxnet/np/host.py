@@ -8,10 +8,21 @@ from ... import _recording, _trace
 from ..._arrays import flattened
 from ..._core import NDArray
 from ...base import UnsupportedError, did_you_mean
+from . import graph_nodes
 from .array_class import ndarray
+from .graph_nodes import as_node
 
 # Those of NumPy 1.
 _OLD_NAMES = {"atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
+
+# The operators of those that graphs can have, and what they read.
+_NODES = {
+    "mx.np.gcd": ("_npi_gcd_scalar", graph_nodes.with_number),
+    "mx.np.interp": ("_npi_interp", graph_nodes.interp),
+    "mx.np.lcm": ("_npi_lcm_scalar", graph_nodes.with_number),
+    "mx.np.linalg.eig": ("_npi_eig", graph_nodes.alone),
+    "mx.np.linalg.eigvals": ("_npi_eigvals", graph_nodes.alone),
+}
 
 _WITH_METHODS = ("nanpercentile", "nanquantile", "percentile", "quantile")  # whose `method` was `interpolation` before
 
@@ -56,7 +67,7 @@ def wrapped(function, name):
 
     function_on_host.__name__ = function_on_host.__qualname__ = name.rpartition(".")[2]
     function_on_host.__doc__ = f"`{name.replace('mx.np', 'numpy')}` on `ndarray`s, computed by NumPy."
-    return function_on_host
+    return as_node(*_NODES[name])(function_on_host) if name in _NODES else function_on_host
 
 
 def on_host(name, function, args, kwargs, converted=None):

@@ -9,6 +9,7 @@ from ..._core import NDArray
 from .array_class import ndarray
 from .create import asarray
 from .factors import eigh, eigvalsh, pinv, qr, svd, svdvals
+from .graph_nodes import as_node
 from .host import linalg_otherwise, wrapped
 from .matrices import cross as _cross
 from .matrices import diagonal as _diagonal
@@ -83,6 +84,13 @@ def slogdet(a):
     return NotImplemented if a is None else tuple(reshape(part, a.shape[:-2]) for part in run("_linalg_slogdet", [a]))
 
 
+def _is_singular(result, source):
+    """Whether what was computed has other numbers than finite ones; not asked of values that a graph will have."""
+    if _trace.current() is not None:
+        return False
+    return not np.isfinite(result.asnumpy()).all() and np.isfinite(source.asnumpy()).all()
+
+
 @linalg_otherwise
 def inv(a):
     """The inverses of the matrices in the last two axes.
@@ -97,7 +105,7 @@ def inv(a):
     if a is None:
         return NotImplemented
     result = run("_linalg_inverse", [a])
-    if not np.isfinite(result.asnumpy()).all() and np.isfinite(a.asnumpy()).all():
+    if _is_singular(result, a):
         raise np.linalg.LinAlgError("Singular matrix")
     return result
 
@@ -126,7 +134,7 @@ def solve(a, b):
     q, lower = run("_linalg_gelqf", [a])
     result = run("_linalg_trsm", [lower, reshape(b, (-1, 1)) if is_vector else b])
     result = run("_linalg_gemm2", [q, result], {"transpose_a": "True"})
-    if not np.isfinite(result.asnumpy()).all() and np.isfinite(b.asnumpy()).all():
+    if _is_singular(result, b):
         raise np.linalg.LinAlgError("Singular matrix")
     return reshape(result, (-1,)) if is_vector else result
 
@@ -167,6 +175,13 @@ def tensorsolve(a, b, axes=None):
     return reshape(solve(reshape(a, (columns, columns)), reshape(b, (-1,))), shape)
 
 
+def _without_tolerance(M, rtol=None, hermitian=False, tol=None):  # noqa: N803
+    if rtol is not None or tol is not None:
+        return None
+    return [M], {"hermitian": hermitian, "finfoEps32": 2.0**-23, "finfoEps64": 2.0**-52}
+
+
+@as_node("_npi_matrix_rank_none_tol", _without_tolerance)
 def matrix_rank(M, rtol=None, hermitian=False, tol=None):  # noqa: N803 - NumPy's name
     """How many singular values of matrices are larger than `rtol` (or `tol`), int64.
 
@@ -180,6 +195,12 @@ def matrix_rank(M, rtol=None, hermitian=False, tol=None):  # noqa: N803 - NumPy'
     return rank if isinstance(rank, NDArray) else ndarray(np.asarray(rank, "int64"))
 
 
+def _of_squares(a, b, rcond="warn"):
+    known = -1 if rcond is None or isinstance(rcond, str) else rcond
+    return [a, b], {"rcond": known, "new_default": rcond is None, "finfoEps32": 2.0**-23, "finfoEps64": 2.0**-52}
+
+
+@as_node("_npi_lstsq", _of_squares)
 def lstsq(a, b, rcond="warn"):
     """x with the least squares of a x - b, the sums of those squares, the rank of `a`, and its singular values.
 

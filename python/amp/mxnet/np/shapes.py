@@ -271,11 +271,14 @@ def broadcast_to(array, shape):
 def repeat(a, repeats, axis=None):
     """Every element `repeats` times, along an axis; with axis=None flattened before.
 
-    A number for each element is NumPy's own computation. Raises ValueError for negative ones.
+    A list has a number for each element; an array of them is NumPy's own computation. Raises ValueError for negative
+    ones.
 
     >>> mx.np.repeat(mx.np.array([1, 2]), 2)
     array([1., 1., 2., 2.])
     """
+    if isinstance(repeats, (list, tuple)):
+        return _repeated(asarray(a), np.asarray(repeats), axis)
     if not hasattr(repeats, "__index__") or np.ndim(repeats) or int(repeats) < 0:
         return NotImplemented
     if int(repeats) == 0:
@@ -283,6 +286,15 @@ def repeat(a, repeats, axis=None):
         return run("slice_axis", [a], {"axis": str(int(axis)), "begin": "0", "end": "0"})
     attributes = {"repeats": str(int(repeats))}
     return run("repeat", [a], attributes if axis is None else {**attributes, "axis": str(int(axis))})
+
+
+def _repeated(a, counts, axis):
+    """`repeat` for a number for each element, or a single one."""
+    a, axis = (ravel(a), 0) if axis is None else (a, int(axis))
+    if counts.dtype.kind not in "iu" or counts.ndim != 1 or len(counts) not in (1, a.shape[axis]) or (counts < 0).any():
+        return NotImplemented
+    places = np.repeat(np.arange(a.shape[axis]), counts)
+    return run("take", [a, places], {"axis": str(axis), "mode": "clip"})
 
 
 def tile(A, reps):  # noqa: N803 - NumPy's name

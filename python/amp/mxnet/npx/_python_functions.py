@@ -14,6 +14,7 @@ from .. import _generation as generations
 from .. import control_flow
 from ..np.array_class import ndarray
 from ..np.create import asarray
+from ..np.graph_nodes import as_node
 
 _DECONVOLUTION = Operator("deconvolution", _core.operator_info("Deconvolution"), NDArray)
 
@@ -92,15 +93,13 @@ def cond(pred, then_func, else_func, inputs=(), name=None):
     return control_flow.cond(pred, lambda: then_func(*inputs), lambda: else_func(*inputs))
 
 
+@as_node("_npx_constraint_check", lambda x, msg="": ([x], {"msg": msg or None}))
 def constraint_check(x, msg=""):
     """True as an array, to multiply by; raises ArgumentError with the text `msg` unless all elements are true.
-
-    A hybridized block with it runs without a graph.
 
     >>> mx.npx.constraint_check(mx.np.array([1, 2]) > 0, "only positive numbers")
     array(True)
     """
-    _trace.refuse("mx.npx.constraint_check")
     if not asarray(x).asnumpy().all():
         raise ArgumentError(msg or "constraint_check: a constraint does not hold")
     return ndarray(np.array(True))

@@ -1,0 +1,209 @@
+"""Operators of MXNet that are functions of arrays here: in graphs and files they are nodes that run in Python.
+
+A row of the table is a function: its positional arguments are the inputs, its keywords the attributes, by MXNet's
+names. A node runs it on arrays, forwards and, recorded, backwards: it has the gradients that the function has. Graphs
+with such nodes run where `amp.mxnet` is imported.
+"""
+
+import ast
+import dataclasses
+import inspect
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from .. import _backward, _core, _recording, nd
+from .._alternate import phase_of_operators
+from .._invoke import written
+from ..base import ArgumentError
+from ..sym.operators import forget_names
+from . import _kl_regularization, autograd
+from .np.array_class import ndarray
+
+ROWS = {}
+_LONGEST_ERROR = 500  # of which an operator says what is wrong with an attribute
+
+
+@dataclasses.dataclass
+class Row:
+    """An operator: what runs, and what is known before it runs.
+
+    `count` is the number of results, or a function of the attributes that gives it.
+    `shapes(*shapes, **attributes)` gives those of the results, None that of a run on numbers drawn for it, in which
+    the inputs `places` are zeros. `dtypes(dtypes, attributes)` gives the dtypes of the results, None those of the
+    first input. `without(attributes)` names inputs that a node with these attributes does not have. Where `is_dynamic`,
+    shapes of the results depend on values, and `shapes` is not asked (`_dynamic_graphs`).
+    """
+
+    name: str
+    function: Callable
+    count: Any = 1
+    shapes: Optional[Callable] = None
+    dtypes: Optional[Callable] = None
+    places: tuple = ()
+    is_dynamic: bool = False
+    without: Callable = lambda attributes: ()
+
+    def __post_init__(self):
+        parameters = inspect.signature(self.function).parameters.values()
+        self.inputs = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+        self.settings = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+    def values_of(self, attributes):
+        """{name: value} of a node's attributes, which are text. Raises ArgumentError for one that is not known."""
+        given = {key: _value(text) for key, text in attributes.items() if not key.startswith("__")}
+        unknown = sorted(set(given) - set(self.settings) - {"ctx"})
+        needed = [key for key, default in self.settings.items() if default is inspect.Parameter.empty]
+        missing = [key for key in needed if key not in given]
+        if unknown or missing:
+            text = f"unknown attribute {unknown[0]!r}" if unknown else f"attribute {missing[0]!r} is missing"
+            raise ArgumentError(f"{self.name}: {text}")
+        return {key: value for key, value in given.items() if key in self.settings}
+
+
+def operator(*names, **facts):
+    """A decorator: the function is the operator of these names. For `facts` see `Row`."""
+
+    def keep(function):
+        ROWS.update({name: Row(name, function, **facts) for name in names})
+        return function
+
+    return keep
+
+
+def _value(text):
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+class ArrayOperator:
+    """What a node computes; csrc/custom.cc calls it."""
+
+    states: Any = ()
+
+    def __init__(self, row, attributes):
+        self._row, self._attributes = row, row.values_of(attributes)
+        absent = row.without(self._attributes)
+        self.arguments = [name for name in row.inputs if name not in absent]
+        self._count = row.count(self._attributes) if callable(row.count) else row.count
+        self.outputs = ["output"] if self._count == 1 else [f"output{i}" for i in range(self._count)]
+
+    def infer_shape(self, shapes):
+        """Those of inputs and outputs; unknown ones are None."""
+        if self._row.is_dynamic or None in shapes:
+            return [*shapes, *[None] * self._count]
+        return [*shapes, *self._named(self._shapes, shapes)]
+
+    def _shapes(self, shapes):
+        if self._row.shapes is not None:
+            return self._row.shapes(*shapes, **self._attributes)
+        arrays = [
+            ndarray(np.zeros(shape, np.int64) if name in self._row.places else _trial(shape))
+            for name, shape in zip(self.arguments, shapes)
+        ]
+        return [tuple(result.shape) for result in self.results(arrays)]
+
+    def infer_type(self, dtypes):
+        """Those of inputs and outputs; unknown ones are taken for that of the first input."""
+        dtypes = [dtypes[0] if dtype is None else dtype for dtype in dtypes]
+        known = list(map(_core.numpy_dtype, dtypes))
+        if self._row.dtypes is None:
+            return [*dtypes, *known[:1] * self._count]
+        return [*dtypes, *self._named(self._row.dtypes, known, self._attributes)]
+
+    def forward(self, is_train, inputs):
+        """The results, of the dtypes that were inferred."""
+        dtypes = self.infer_type([array.dtype for array in inputs])[len(inputs) :]
+        results = self._named(self.results, [ndarray(array) for array in inputs])
+        return [_backward.detached(result.astype(dtype, copy=False)) for result, dtype in zip(results, dtypes)]
+
+    def backward(self, output_gradients, inputs, results):
+        """The gradients of the inputs; those of integers are zero."""
+        arrays = [ndarray(_backward.detached(array)) for array in inputs]
+        varied = [array for array in arrays if array.dtype.kind not in "iub"]
+        with phase_of_operators(is_backward=True):
+            for array in varied:
+                array.attach_grad()
+            with autograd.record():
+                found = zip(self.results(arrays), output_gradients)
+                pairs = [(y, ndarray(dy)) for y, dy in found if _recording.is_recorded(y)]
+            if pairs:
+                autograd.backward(*map(list, zip(*pairs)))
+        return [_backward.detached(_zeros_like(a) if a.dtype.kind in "iub" else a.grad) for a in arrays]
+
+    def _named(self, method, *args):
+        """Runs it unrecorded; its errors, whatever they are, begin with the operator."""
+        with _recording.scope(is_recording=False):
+            try:
+                return method(*args)
+            except Exception as error:
+                raise ArgumentError(f"{self._row.name}: {str(error)[:_LONGEST_ERROR]}") from error
+
+    def results(self, arrays):
+        """What the function gives for arrays of `mx.np`, a list."""
+        results = self._row.function(**dict(zip(self.arguments, arrays)), **self._attributes)
+        results = list(results) if isinstance(results, (list, tuple)) else [results]
+        if any(result.dtype.kind == "c" for result in results):
+            raise ArgumentError("a result is not real")
+        return results
+
+
+def _zeros_like(array):
+    return ndarray(np.zeros(array.shape, array.dtype))
+
+
+def _trial(shape):
+    """Numbers of a shape whose square matrices are symmetric, and far from singular."""
+    values = np.random.default_rng(0).uniform(size=shape)
+    if len(shape) < 2:
+        return values.astype(np.float32)
+    if shape[-1] == shape[-2]:
+        values = values + np.swapaxes(values, -1, -2)
+    return (values + 2 * max(shape) * np.eye(*shape[-2:])).astype(np.float32)
+
+
+def function_of(row):
+    """The function of arrays that is a node of this row: inputs and attributes by position or by name."""
+
+    def function(*args, out=None, name=None, **kwargs):
+        given = {**dict(zip([*row.inputs, *row.settings], args)), **kwargs}
+        arrays = {key: given.pop(key) for key in row.inputs if given.get(key) is not None}
+        operator = ArrayOperator(row, {key: str(value) for key, value in given.items() if key not in row.inputs})
+        if list(arrays) != operator.arguments:
+            raise ArgumentError(f"{row.name}: expected arrays {operator.arguments}, got {list(arrays)}")
+        results = operator.results([array.as_np_ndarray() for array in arrays.values()])
+        if not any(isinstance(array, ndarray) for array in arrays.values()):
+            results = [result.as_nd_ndarray() for result in results]
+        if out is not None:
+            results = written(row.name, results, out)
+        return results if len(results) > 1 else results[0]
+
+    function.__name__ = function.__qualname__ = row.name
+    function.__doc__ = inspect.getdoc(row.function)
+    return function
+
+
+def made(attributes):
+    """The operator of a node whose `op_type` is a name of the table; None for another one."""
+    attributes = dict(attributes)
+    name = attributes.pop("op_type", None)
+    if name == _kl_regularization.NAME:
+        return _kl_regularization.KLSparseRegularization(attributes)
+    return ArrayOperator(ROWS[name], attributes) if name in ROWS else None
+
+
+def register_with_graphs():
+    """Lets graphs have nodes of the table."""
+    docs = {name: inspect.getdoc(row.function) or name for name, row in ROWS.items()}
+    docs[_kl_regularization.NAME] = "Data; its gradient is drawn to rare activations."
+    for name, doc in docs.items():
+        if name not in _core.operator_names():
+            _core.register_custom_name(name, doc, made)
+    forget_names()
+    for name, row in ROWS.items():
+        if name not in vars(nd._internal):
+            setattr(nd._internal, name, function_of(row))
