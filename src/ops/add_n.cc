@@ -57,6 +57,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
     RegisterOp<AddNParam>("add_n")
         .Alias("_sparse_add_n")
         .Alias("ElementWiseSum")
+        .Alias("_sparse_ElementWiseSum")
         .Alias("_npx_add_n")
         .Doc("The sum of arrays of one shape.")
         .Params(

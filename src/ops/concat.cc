@@ -173,7 +173,8 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
       .Set(JoinsArrays{BeginsOf});
 }
 
-[[maybe_unused]] const auto kConcat = Register("Concat", "Joins arrays along the axis `dim`.").Alias("concat");
+[[maybe_unused]] const auto kConcat =
+    Register("Concat", "Joins arrays along the axis `dim`.").Alias("concat").Alias("_sparse_concat");
 [[maybe_unused]] const auto kRnnParamConcat =
     Register("_rnn_param_concat", "Joins the parameters of recurrent layers.").Alias("_npi_rnn_param_concat");
 

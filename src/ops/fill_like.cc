@@ -42,8 +42,9 @@ void InferLike(DTypeRelation& r) {
 
 [[maybe_unused]] const bool kCards = [] {
   for (const Row& row : kRows) {
-    RegisterOp<LikeParam>(row.name)
-        .Doc(row.doc)
+    auto card = RegisterOp<LikeParam>(row.name);
+    if (row.name == std::string_view("zeros_like")) card.Alias("_sparse_zeros_like");
+    card.Doc(row.doc)
         .Params(ParamSchema<LikeParam>()
                     .Optional("dtype", &LikeParam::dtype, "Dtype of the output; None: that of the data.")
                     .Ignored("ctx"))

@@ -33,7 +33,10 @@ void InferInstanceNorm(ShapeRelation& r) {
   r.Out(0, r.in(0));
   if (!r.in(0).rank_known()) return;
   CheckRank(r);
-  for (int i = 1; i < 3; ++i) r.In(i, Shape{r.in(0)[1]});
+  // As in MXNet nothing is asked of gamma and beta where there are no channels.
+  for (int i = 1; i < 3; ++i) {
+    if (r.in(0)[1] != 0 || !r.in(i).fully_known()) r.In(i, Shape{r.in(0)[1]});
+  }
 }
 
 // gamma and beta have one element for each channel; in files of 1.x, one for each group.

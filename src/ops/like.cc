@@ -152,12 +152,14 @@ void InferBroadcastLike(ShapeRelation& r) {
   if (!r.in(0).rank_known() || !r.in(1).rank_known()) return;
   const auto& p = r.node().params<BroadcastLikeParam>();
   const Shape &data = r.in(0), &like = r.in(1);
+  const bool has_axes = p.lhs_axes || p.rhs_axes;
   IntTuple from = p.lhs_axes.value_or(IntTuple()), to = p.rhs_axes.value_or(IntTuple());
-  if (from.empty() && to.empty() && data.rank() == like.rank()) {
-    for (int i = 0; i < data.rank(); ++i) from.push_back(i);
-    to = from;
+  if (has_axes && from.empty() && to.empty()) FailAt(r.node(), "lhs_axes and rhs_axes name no axes");
+  for (int i = 0; !has_axes && i < data.rank(); ++i) {
+    from.push_back(i);
+    to.push_back(i);
   }
-  if (from.size() != to.size() || (from.empty() && data.rank() != like.rank())) {
+  if (from.size() != to.size() || (!has_axes && data.rank() != like.rank())) {
     FailAt(r.node(), "the axes of {} and {} do not correspond", data.ToString(), like.ToString());
   }
   Shape out = data;

@@ -98,6 +98,7 @@ void BackwardRegression(const Node& node, bool sign, std::span<const NDArray> in
   for (const RegressionRow& row : kRows) {
     RegisterOp<RegressionParam>(row.name)
         .Alias(row.alias)
+        .Alias(std::string("_sparse_") + row.name)
         .Doc(row.doc)
         .Params(RegressionSchema())
         .Inputs({"data", "label"})

@@ -39,7 +39,7 @@ void Normalise(const LrnParam& p, std::int64_t channels, std::int64_t places, co
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<LrnParam>();
   const Shape& shape = in[0].shape();
-  const std::int64_t channels = shape[1], places = shape[2] * shape[3];
+  const std::int64_t channels = shape[1], places = shape.SizeOf(2, shape.rank());
   WithFloatType(in[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> x = Numbers<T>(in[0]);
@@ -86,7 +86,7 @@ Base AddBase(const LrnParam& p, std::uint8_t squares, MapBuilder* map) {
 
 ValueId EmitWindowSums(LowerContext& c, const LrnParam& p, ValueId value, bool of_squares) {
   const Shape shape = c.ShapeOf(value);
-  const kernels::WindowSums work{shape[0], shape[1], shape[2] * shape[3], (p.nsize - 1) / 2, of_squares};
+  const kernels::WindowSums work{shape[0], shape[1], shape.SizeOf(2, shape.rank()), (p.nsize - 1) / 2, of_squares};
   const auto run = [work](const KernelOperands& operands) {
     work.Run(static_cast<const float*>(operands.input(0)), static_cast<float*>(operands.output()));
   };
@@ -169,7 +169,7 @@ void Differentiate(const LrnParam& p, std::int64_t channels, std::int64_t places
 
 void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const Shape& shape = in[1].shape();
-  const std::int64_t channels = shape[1], places = shape[2] * shape[3];
+  const std::int64_t channels = shape[1], places = shape.SizeOf(2, shape.rank());
   WithFloatType(in[1].dtype(), [&](auto zero) {
     using T = decltype(zero);
     const std::vector<T> dy = Numbers<T>(in[0]), x = Numbers<T>(in[1]);
@@ -184,8 +184,8 @@ void BackwardReference(const Node& node, std::span<const NDArray> in, std::span<
 
 void InferShape(ShapeRelation& r) {
   r.AllSame();
-  if (r.in(0).rank_known() && r.in(0).rank() != 4) {
-    FailAt(r.node(), "expected data of rank 4, got shape {}", r.in(0).ToString());
+  if (r.in(0).rank_known() && r.in(0).rank() < 2) {
+    FailAt(r.node(), "expected data (batch, channels, ...), got shape {}", r.in(0).ToString());
   }
 }
 

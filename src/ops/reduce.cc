@@ -37,8 +37,8 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"sum", "sum_axis", "Sum over axes.", Kind::kSum},
-    {"mean", nullptr, "Mean over axes.", Kind::kMean},
+    {"sum", "sum_axis _sparse_sum", "Sum over axes.", Kind::kSum},
+    {"mean", "_sparse_mean", "Mean over axes.", Kind::kMean},
     {"prod", nullptr, "Product over axes.", Kind::kProduct},
     {"max", "max_axis", "Largest element over axes.", Kind::kMax},
     {"min", "min_axis", "Smallest element over axes.", Kind::kMin},

@@ -120,7 +120,16 @@ void InferAdaptive(ShapeRelation& r) {
 ParamSchema<AdaptiveParam> AdaptiveSchema() {
   return ParamSchema<AdaptiveParam>()
       .Optional("output_size", &AdaptiveParam::output_size, "(height, width), one value for both, or empty: 1.")
-      .Ignored("kernel");  // of MXNet's master
+      // MXNet 2's operator has pooling's attributes, and reads none of them.
+      .Ignored("kernel")
+      .Ignored("stride")
+      .Ignored("pad")
+      .Ignored("pool_type")
+      .Ignored("global_pool")
+      .Ignored("pooling_convention")
+      .Ignored("p_value")
+      .Ignored("count_include_pad")
+      .Ignored("cudnn_off");
 }
 
 // The operator and its transpose are each other's gradient.

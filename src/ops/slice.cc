@@ -150,7 +150,8 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
                              .Optional("step", &SliceParam::step, "Steps; may be negative."))
         .Alias("crop")
         .Alias("_npi_slice")
-        .Alias("_npx_slice");
+        .Alias("_npx_slice")
+        .Alias("_sparse_slice");
 
 [[maybe_unused]] const auto kSliceAxis =
     Register<SliceAxisParam>("slice_axis", "data[begin:end] along one axis.",

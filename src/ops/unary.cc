@@ -13,6 +13,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
+#include "program/map_steps.h"
 #include "program/reference.h"
 
 namespace amp::unary {
@@ -185,14 +186,14 @@ const Row kRows[] = {
      false,
      Same},
     {"_contrib_round_ste",
-     "_npx_round_ste _sparse_round_ste",
+     "_npx_round_ste _sparse_round_ste _sparse__contrib_round_ste",
      "The nearest integer, away from 0 in the middle, with the gradient of x (straight through).",
      [](double x) { return std::round(x); },
      {},
      false,
      Same},
     {"_contrib_sign_ste",
-     "_npx_sign_ste _sparse_sign_ste",
+     "_npx_sign_ste _sparse_sign_ste _sparse__contrib_sign_ste",
      "The sign: -1, 0 or 1, with the gradient of x (straight through).",
      SignOf<double>,
      {},
@@ -432,7 +433,8 @@ void Register(const Row& row) {
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(LowerRule{[&row](LowerContext& c) {
         if (!row.kind || !IsFloat(c.out_type(0).dtype)) return false;
-        c.SetOut(0, c.Emit(EltwiseSpec{*row.kind}, {c.in(0)}, c.out_type(0)));
+        const float beta = *row.kind == EltwiseKind::kRelu ? kReluKeepsNaN : 0;
+        c.SetOut(0, c.Emit(EltwiseSpec{*row.kind, 0, beta}, {c.in(0)}, c.out_type(0)));
         return true;
       }})
       .Set(KernelRule{[&row](LowerContext& c) { return LowerToMap(c, {MapStepOf(row)}); }});

@@ -105,6 +105,7 @@ bool LowerSelection(LowerContext& c, Shape condition) {
 [[maybe_unused]] const auto kWhere =
     Register("where", "Elements of x where condition is not 0, else of y; a condition (N,) chooses among rows.",
              InferShape)
+        .Alias("_sparse_where")
         .Set(GradientRule{WhereGradient})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           Select(in[0].Reshaped(Condition(in[0].shape(), out[0].shape().rank())), in[1], in[2], out[0]);

@@ -11,6 +11,10 @@ namespace amp {
 
 kernels::MapOp MapOpOf(BinaryKind kind);
 
+// As `beta` of a relu, which has no use for it: NaN stays NaN where the relu is a step of its own. As in MXNet this is
+// what operator `relu` does, and layers give 0.
+inline constexpr float kReluKeepsNaN = 1;
+
 // Whether a map can read or write tensors of this dtype: float32, bfloat16, small integers and truth values.
 bool IsMapOperand(DType dtype);
 bool IsMapResult(DType dtype);

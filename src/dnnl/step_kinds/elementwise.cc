@@ -47,13 +47,14 @@ bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
 
 // The library's give a bound or infinity for a NaN, and its logarithms of numbers below 1.18e-38 are off by up to 15.
 // Its relu gives 0 for a NaN, as MXNet's layers do, and runs in place, which maps do not.
-bool IsForNormalNumbersAlone(EltwiseKind kind) {
-  return kind == EltwiseKind::kClip || kind == EltwiseKind::kExp || kind == EltwiseKind::kLog ||
-         kind == EltwiseKind::kHardSigmoid;
+bool IsForNormalNumbersAlone(const EltwiseSpec& spec) {
+  if (spec.kind == EltwiseKind::kRelu) return spec.alpha == 0 && spec.beta == kReluKeepsNaN;
+  return spec.kind == EltwiseKind::kClip || spec.kind == EltwiseKind::kExp || spec.kind == EltwiseKind::kLog ||
+         spec.kind == EltwiseKind::kHardSigmoid;
 }
 
 void AssignEltwise(LayoutBuilder* builder, Step step) {
-  if (IsForNormalNumbersAlone(std::get<EltwiseSpec>(step.spec).kind) && AssignAsMap(builder, step)) return;
+  if (IsForNormalNumbersAlone(std::get<EltwiseSpec>(step.spec)) && AssignAsMap(builder, step)) return;
   AssignPrimitive(builder, std::move(step));
 }
 

@@ -282,6 +282,7 @@ void AddLookups(std::vector<Refusal>* all) {
        {"reshape_like", {}, {F32({2, 3}), F32({7})}, {"data of shape [2,3] cannot become [7]"}},
        {"reshape_like", {{"lhs_begin", "3"}}, {F32({2, 3}), F32({6})}, {"position 3 does not exist in shape [2,3]"}},
        {"broadcast_like", {}, {F32({2, 3}), F32({2, 4})}, {"axis 1 of [2,3] cannot be broadcast to axis 1 of [2,4]"}},
+       {"broadcast_like", {{"lhs_axes", "()"}, {"rhs_axes", "()"}}, {F32({3}), F32({3})}, {"name no axes"}},
        {"broadcast_like", {}, {F32({3}), F32({2, 3})}, {"the axes of [3] and [2,3] do not correspond"}},
        {"shape_array", {{"axis", "1"}}, {F32({2})}, {"unknown attribute 'axis'"}},
        {"shape_array", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}},

@@ -14,7 +14,7 @@ void AddPointwise(std::vector<Refusal>* all) {
       {{"_backward_softmax", {}, {data, other}, {"expected gradient of shape [2,3,4,5], got"}},
        {"_backward_softmax", {{"axis", "4"}}, {data, data}, {"axis 4 does not exist"}},
        {"_backward_LRN", lrn, {data, other}, {"expected data of shape"}},
-       {"_backward_LRN", lrn, {F32({2, 3}), F32({2, 3})}, {"expected data of rank 4"}},
+       {"_backward_LRN", lrn, {F32({2}), F32({2})}, {"expected data (batch, channels, ...)"}},
        {"_backward_prelu", {}, {data, other, F32({3})}, {"of shape [2,3,4,"}},
        {"_backward_prelu", {}, {data, data, F32({2, 1, 3, 4})}, {"broadcast to [2,3,4,4], got [2,1,3,4]"}},
        {"_backward_prelu", {}, {data, data, F32({3, 1, 1})}, {"expected gamma of shape [3], [1] or [2,3]"}},

@@ -84,7 +84,7 @@ void AddNorms(std::vector<Refusal>* all) {
   all->insert(all->end(),
               {{"GroupNorm", {{"num_groups", "3"}}, image, {"4 channels do not form 3 groups"}},
                {"LRN", {}, {F32({1, 2, 3, 4})}, {"attribute nsize (int) is missing"}},
-               {"LRN", {{"nsize", "3"}}, flat, {"expected data of rank 4, got shape [2,4]"}},
+               {"LRN", {{"nsize", "3"}}, {F32({4})}, {"expected data (batch, channels, ...), got shape [4]"}},
                {"softmin", {{"axis", "2"}}, flat, {"axis 2 does not exist in data of shape [2,4]"}},
                {"softmin", {{"temperature", "0"}}, flat, {"attribute temperature: expected a number but 0"}},
                {"softmin", {{"use_length", "1"}}, flat, {"attribute use_length: softmin has no input length"}},

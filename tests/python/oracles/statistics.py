@@ -200,7 +200,7 @@ def lrn(attrs, x):
 
 def draw_lrn(d):
     attrs = {"nsize": d.int(1, 7), **d.some(alpha=1.0, beta=0.5, knorm=d.of([1.0, 0.5]))}
-    return Case(attrs, [d.array(d.shape(4), d.dtype())])
+    return Case(attrs, [d.array(d.shape(d.int(2, 5)), d.dtype())])
 
 
 operator("LRN", lrn, draw_lrn)

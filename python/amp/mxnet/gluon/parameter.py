@@ -40,6 +40,10 @@ class StorageError(ArgumentError, AssertionError):
     """A kind of storage that MXNet does not have either."""
 
 
+class ShapeClashError(ArgumentError, AssertionError):
+    """A shape that a parameter cannot have; MXNet raises AssertionError."""
+
+
 _STORAGES = ("default", "row_sparse", "csr")
 
 
@@ -116,7 +120,7 @@ class Parameter(NamesOfMXNet, GradientOfParameter, ArraysOnDevices):
     def shape(self, shape):
         shape = shape_of(shape)
         if self._shape is not None and not fits(shape, self._shape):
-            raise ArgumentError(f"parameter '{self.name}': shape {shape} contradicts its shape {self._shape}")
+            raise ShapeClashError(f"parameter '{self.name}': shape {shape} contradicts its shape {self._shape}")
         self._shape = shape
 
     def learn_shape(self, shape):

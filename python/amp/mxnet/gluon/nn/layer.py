@@ -1,7 +1,7 @@
 """What all layers share."""
 
 from .... import nd, sym
-from ....base import ArgumentError
+from ....base import ArgumentError, GraphError
 from ....sym import Symbol
 from ..block import HybridBlock
 
@@ -13,6 +13,14 @@ class Layer(HybridBlock):
         """Makes a parameter of this layer; sizes of 0 are learned in the first call."""
         options = {"grad_req": grad_req, "dtype": dtype, "init": init, "allow_deferred_init": True}
         setattr(self, name, self.params.get(name, shape=shape, **options))
+
+    def _run(self, args):
+        try:
+            return super()._run(args)
+        except GraphError:
+            if self._generation.number == 2:
+                self.infer_shape(*args)  # as in MXNet 2: a ShapeClashError for data that does not fit parameters
+            raise
 
 
 def listed(**settings):
