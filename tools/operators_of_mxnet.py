@@ -124,8 +124,21 @@ an operator, which graphs, files and arrays share, or as a function for arrays a
 """
 
 
+IN_PYTHON = """\
+Graphs and files hold these; their nodes call Python, where `amp.mxnet` is imported. Where shapes of results depend on
+values (`_contrib_boolean_mask`, `_contrib_dynamic_reshape`, `_npi_bincount`, `_npi_boolean_mask`, `_npi_delete`,
+`_npi_nonzero`, `_npi_unique`, `_npx_nonzero`), `bind` and `SymbolBlock` run a graph in parts; plans of `amp.Executor`
+and conversions, which know all shapes, refuse it."""
+WHY_FUNCTIONS = """\
+Updates of weights change their arguments in place, and trainers call them behind a graph, not in it. Pictures are
+prepared before a graph reads them. Random numbers of some distributions are drawn by NumPy, with the generator of the
+program and not with the key of a graph's run. The shape of what `_set_value` writes to is in no graph."""
+
+
 def page():
     """The text of the page."""
+    from amp import _unregistered
+
     found = outcomes()
     reasons = defaultdict(list)
     for name, reason in found[REFUSED].items():
@@ -135,7 +148,13 @@ def page():
     numbers = {"operators": len(found[PRESENT]), "functions": len(found[FUNCTION]), "missing": len(found[MISSING])}
     text = HEAD.format(count=len(listed()), share=share(found), scope=scope, refused="\n".join(rows), **numbers)
     text += "\n## Missing\n\n" + (", ".join(f"`{name}`" for name in found[MISSING]) or "None.") + "\n"
-    text += "\n## Functions for arrays\n\n| name in MXNet's registry | function of `mx` |\n|---|---|\n"
+    text += f"\n## Operators that run in Python\n\n{IN_PYTHON}\n\n"
+    text += (
+        ", ".join(f"`{name}`" for name in found[PRESENT] if _unregistered.reason(name) == _unregistered.PYTHON) + "\n"
+    )
+    text += (
+        f"\n## Functions for arrays\n\n{WHY_FUNCTIONS}\n\n| name in MXNet's registry | function of `mx` |\n|---|---|\n"
+    )
     text += "".join(f"| `{name}` | `{function}` |\n" for name, function in found[FUNCTION].items())
     text += "\n## Refused\n"
     for reason, names in sorted(reasons.items()):

@@ -84,6 +84,19 @@ def test_nodes_are_those_of_the_wheel(case):
         assert_like("", arrays[int(name[1:])].grad, expected)
 
 
+@pytest.mark.parametrize("n, m, k", [(3, 4, 0), (4, 3, 1), (4, 2, -1), (2, 5, -3), (5, 2, 9), (3, 3, -9), (0, 2, 0)])
+def test_how_many_places_are_below_a_diagonal(n, m, k):
+    symbol = node("_npi_tril_indices", {"n": str(n), "m": str(m), "k": str(k)}, 0)
+    assert symbol.infer_shape()[1] == [np.tril_indices(n, k, m)[0].shape]
+
+
+def test_shapes_of_large_arrays_take_no_memory():
+    a, b, size = mx.sym.var("a"), mx.sym.var("b"), 10**5
+    assert mx.sym.np.linalg.solve(a, b).infer_shape(a=(size, size), b=(size, 3))[1] == [(size, 3)]
+    assert mx.sym.np.kron(a, b).infer_shape(a=(size, 1), b=(1, size))[1] == [(size, size)]
+    assert mx.sym.np.linalg.svd(a)[1].infer_shape(a=(size, 2 * size))[1] == [(size,)]
+
+
 def test_every_row_is_registered_and_most_were_compared():
     assert set(ROWS) <= set(amp._core.operator_names())
     assert all(_unregistered.reason(name) == _unregistered.PYTHON for name in ROWS)
@@ -137,6 +150,7 @@ def test_nodes_that_the_wheel_does_not_run(op, arrays, attributes, expected):
     ],
 )
 def test_nodes_without_inputs(op, attributes, expected):
+    assert node(op, attributes, 0).infer_shape()[1] == [np.shape(expected)]
     bound = node(op, attributes, 0).bind(mx.cpu(), {})
     np.testing.assert_array_equal(bound.forward()[0].asnumpy(), expected)
 
@@ -271,6 +285,10 @@ def test_a_penalty_on_activations():
         ("_npi_eigh", {}, [(2, 3)], "expected square matrices"),
         ("_npi_qr", {}, [(3,)], "expected matrices"),
         ("_npi_kron", {}, [(2,)], "given for: node_b"),
+        ("_npi_solve", {}, [(2, 2), (3,)], "as many rows"),
+        ("_npi_cross", {}, [(2, 4), (2, 4)], "two or three elements"),
+        ("_npi_cross", {"axisa": "7"}, [(2, 3), (2, 3)], "axis 7 does not exist"),
+        ("_npi_tri", {"N": "1000000000000"}, [], "_npi_tri"),
         ("_npi_repeats", {"repeats": "(1, 2)"}, [(3,)], "_npi_repeats: "),
         ("_npi_repeats", {"repeats": "(" * 100000}, [(3,)], "_npi_repeats"),
         ("_npi_tensorinv", {"ind": "x"}, [(2, 2)], "_npi_tensorinv"),

@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import _core
 from ..base import ArgumentError
+from . import _array_operator_shapes as shapes
 from . import nd_functions, npx
 from . import np as mx_np
 from ._array_operators import operator
@@ -20,32 +21,28 @@ def _truth(dtypes, attributes):
     return [np.dtype(bool)]
 
 
-def _like_first(first, *others, **attributes):
-    return [first]
-
-
 # ---- functions of mx.np ----
 
 
-@operator("_npi_kron", dtypes=_promoted)
+@operator("_npi_kron", dtypes=_promoted, shapes=shapes.kron)
 def _kron(a, b):
     """The Kronecker product."""
     return mx_np.kron(a, b)
 
 
-@operator("_npi_cross", dtypes=_promoted)
+@operator("_npi_cross", dtypes=_promoted, shapes=shapes.cross)
 def _cross(a, b, *, axisa=-1, axisb=-1, axisc=-1):
     """The cross product of vectors along an axis."""
     return mx_np.cross(a, b, axisa, axisb, axisc)
 
 
-@operator("_npi_rollaxis")
+@operator("_npi_rollaxis", shapes=shapes.rollaxis)
 def _rollaxis(data, *, axis, start=0):
     """Data with an axis moved before another one."""
     return mx_np.rollaxis(data, axis, start)
 
 
-@operator("_npi_polyval", dtypes=_promoted)
+@operator("_npi_polyval", dtypes=_promoted, shapes=shapes.polyval)
 def _polyval(p, x):
     """The values of a polynomial; the coefficient of the highest power comes first."""
     return mx_np.polyval(p, x)
@@ -59,7 +56,7 @@ def _absent_x(attributes):
     return ["x"] * bool(attributes.get("x_is_scalar", False))
 
 
-@operator("_npi_interp", dtypes=_float64, without=_absent_x)
+@operator("_npi_interp", dtypes=_float64, without=_absent_x, shapes=shapes.interp)
 def _interp(xp, fp, x=None, *, left=None, right=None, period=None, x_scalar=0.0, x_is_scalar=False):
     """Values between points, on the line from one to the next."""
     at = mx_np.array(x_scalar, dtype="float64") if x_is_scalar else x
@@ -72,7 +69,7 @@ def _absent_ends(attributes):
     return [name for name, is_there in names.items() if not is_there]
 
 
-@operator("_npi_ediff1d", without=_absent_ends)
+@operator("_npi_ediff1d", without=_absent_ends, shapes=shapes.ediff1d)
 def _ediff1d(
     input1,
     input2=None,
@@ -89,13 +86,17 @@ def _ediff1d(
     return mx_np.ediff1d(input1, end, begin)
 
 
-@operator("_npi_diag_indices_from", dtypes=lambda dtypes, attributes: [np.dtype(np.int64)])
+@operator(
+    "_npi_diag_indices_from",
+    dtypes=lambda dtypes, attributes: [np.dtype(np.int64)],
+    shapes=lambda data: [(len(data), data[0])],
+)
 def _diag_indices_from(data):
     """The places of the main diagonal, a row for each axis."""
     return mx_np.array(np.stack(np.diag_indices(data.shape[0], data.ndim)), dtype="int64")
 
 
-@operator("_npi_fill_diagonal", shapes=_like_first)
+@operator("_npi_fill_diagonal", shapes=shapes.like_first)
 def _fill_diagonal(a, *, val, wrap=False):
     """Data with numbers on its main diagonal."""
     filled = a.copy()
@@ -103,25 +104,34 @@ def _fill_diagonal(a, *, val, wrap=False):
     return filled
 
 
-@operator("_npi_tri", dtypes=lambda dtypes, attributes: [np.dtype(attributes.get("dtype", "float32"))])
+@operator(
+    "_npi_tri",
+    dtypes=lambda dtypes, attributes: [np.dtype(attributes.get("dtype", "float32"))],
+    shapes=shapes.tri,
+)
 def _tri(*, N, M=None, k=0, dtype="float32"):  # noqa: N803 - MXNet's name
     """Ones at and below a diagonal."""
     return mx_np.tri(N, M, k, dtype=dtype)
 
 
-@operator("_npi_tril_indices", count=2, dtypes=lambda dtypes, attributes: [np.dtype(np.int64)] * 2)
+@operator(
+    "_npi_tril_indices",
+    count=2,
+    dtypes=lambda dtypes, attributes: [np.dtype(np.int64)] * 2,
+    shapes=shapes.tril_indices,
+)
 def _tril_indices(*, n, m, k=0):
     """The rows and the columns of the places at and below a diagonal."""
     return [mx_np.array(each, dtype="int64") for each in np.tril_indices(n, k, m)]
 
 
-@operator("_npi_gcd_scalar", shapes=_like_first)
+@operator("_npi_gcd_scalar", shapes=shapes.like_first)
 def _gcd_scalar(data, *, scalar=1.0, is_int=True):
     """The greatest common divisor with a number."""
     return mx_np.gcd(data, int(scalar)).astype(data.dtype)
 
 
-@operator("_npi_lcm_scalar", shapes=_like_first)
+@operator("_npi_lcm_scalar", shapes=shapes.like_first)
 def _lcm_scalar(data, *, scalar=1.0, is_int=True):
     """The least common multiple with a number."""
     return mx_np.lcm(data, int(scalar)).astype(data.dtype)
@@ -149,7 +159,11 @@ def _dtype_of_number(number):
 _NUMBERED = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
 
 
-@operator("_zeros_without_dtype", dtypes=lambda dtypes, attributes: [_dtype_of_number(attributes.get("dtype", -1))])
+@operator(
+    "_zeros_without_dtype",
+    dtypes=lambda dtypes, attributes: [_dtype_of_number(attributes.get("dtype", -1))],
+    shapes=lambda shape=(), dtype=-1: [tuple(shape)],
+)
 def _zeros_without_dtype(*, shape=(), dtype=-1):
     """Zeros of MXNet's dtype of this number; -1 is float32."""
     return mx_np.zeros(shape, dtype=_dtype_of_number(dtype))
@@ -158,13 +172,13 @@ def _zeros_without_dtype(*, shape=(), dtype=-1):
 # ---- elements at places ----
 
 
-@operator("_npi_repeats")
+@operator("_npi_repeats", shapes=shapes.repeats)
 def _repeats(data, *, repeats, axis=None):
     """Each element along an axis as often as its count says."""
     return mx_np.repeat(data, tuple(repeats), axis)
 
 
-@operator("_npi_advanced_indexing", places=("indices",))
+@operator("_npi_advanced_indexing", shapes=shapes.advanced_indexing)
 def _advanced_indexing(data, indices):
     """The parts data[i] for the indices i."""
     if indices.dtype.kind not in "iu":
@@ -188,14 +202,14 @@ def _absent_values(attributes):
     return ["values"] * (attributes.get("val") is not None)
 
 
-@operator("_npi_insert_scalar", "_npi_insert_slice", without=_absent_values)
+@operator("_npi_insert_scalar", "_npi_insert_slice", without=_absent_values, shapes=shapes.insert)
 def _insert(arr, values=None, *, val=None, start=None, stop=None, step=None, int_ind=None, axis=None):
     """Data with values before a place, or before those of a slice."""
     size = arr.size if axis is None else arr.shape[axis]
     return _inserted(arr, values, _place(start, stop, step, int_ind, size), axis, val)
 
 
-@operator("_npi_insert_tensor", without=_absent_values, places=("obj",))
+@operator("_npi_insert_tensor", without=_absent_values, shapes=shapes.insert_at)
 def _insert_tensor(arr, values=None, obj=None, *, val=None, start=None, stop=None, step=None, int_ind=None, axis=None):
     """Data with values before places."""
     return _inserted(arr, values, obj, axis, val)
@@ -204,31 +218,31 @@ def _insert_tensor(arr, values=None, obj=None, *, val=None, start=None, stop=Non
 # ---- data with other values in a part of it ----
 
 
-@operator("_slice_assign", "_crop_assign", "_npi_slice_assign", shapes=_like_first)
+@operator("_slice_assign", "_crop_assign", "_npi_slice_assign", shapes=shapes.like_first)
 def _assign(lhs, rhs, *, begin, end, step=()):
     """The data with other values in a slice."""
     return _slice_assign(lhs, rhs, begin, end, step)
 
 
-@operator("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar", shapes=_like_first)
+@operator("_slice_assign_scalar", "_crop_assign_scalar", "_npi_slice_assign_scalar", shapes=shapes.like_first)
 def _assign_scalar(data, *, begin, end, step=(), scalar=0.0):
     """The data with a number in a slice."""
     return _slice_assign(data, scalar, begin, end, step)
 
 
-@operator("_npi_boolean_mask_assign_scalar", shapes=_like_first)
+@operator("_npi_boolean_mask_assign_scalar", shapes=shapes.like_first)
 def _mask_assign_scalar(data, mask, *, value=0.0, start_axis=0):
     """The data with a number where a mask is true."""
     return of_mxnet.boolean_mask_assign_scalar(data, mask, value, start_axis)
 
 
-@operator("_npi_boolean_mask_assign_tensor", shapes=_like_first)
+@operator("_npi_boolean_mask_assign_tensor", shapes=shapes.like_first)
 def _mask_assign_tensor(data, mask, value, *, start_axis=0):
     """The data with values where a mask is true."""
     return of_mxnet.boolean_mask_assign_tensor(data, mask, value, start_axis)
 
 
-@operator("_scatter_set_nd", "_npi_scatter_set_nd", shapes=_like_first)
+@operator("_scatter_set_nd", "_npi_scatter_set_nd", shapes=shapes.like_first)
 def _scatter_set_nd(lhs, rhs, indices, *, shape):
     """The data with other values at places, which `indices` have a column each for."""
     changed = lhs.copy()
@@ -242,7 +256,7 @@ def _onehot_encode(lhs, rhs):
     return mx_np.array(np.eye(rhs.shape[1])[lhs.asnumpy().astype(int)]).astype(rhs.dtype)
 
 
-@operator("fill_element_0index", shapes=_like_first)
+@operator("fill_element_0index", shapes=shapes.like_first)
 def _fill_element_0index(lhs, mhs, rhs):
     """The data with an element of each row replaced: that at the index in `rhs` by the number in `mhs`."""
     changed = lhs.copy()

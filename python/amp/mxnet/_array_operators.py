@@ -7,6 +7,7 @@ with such nodes run where `amp.mxnet` is imported.
 
 import ast
 import dataclasses
+import functools
 import inspect
 from typing import Any, Callable, Optional
 
@@ -29,10 +30,9 @@ class Row:
     """An operator: what runs, and what is known before it runs.
 
     `count` is the number of results, or a function of the attributes that gives it.
-    `shapes(*shapes, **attributes)` gives those of the results, None that of a run on numbers drawn for it, in which
-    the inputs `places` are zeros. `dtypes(dtypes, attributes)` gives the dtypes of the results, None those of the
-    first input. `without(attributes)` names inputs that a node with these attributes does not have. Where `is_dynamic`,
-    shapes of the results depend on values, and `shapes` is not asked (`_dynamic_graphs`).
+    `shapes(*shapes, **attributes)` gives those of the results, `dtypes(dtypes, attributes)` their dtypes, None those of
+    the first input. `without(attributes)` names inputs that a node with these attributes does not have. Where
+    `is_dynamic`, shapes of the results depend on values (`_dynamic_graphs`).
     """
 
     name: str
@@ -40,7 +40,6 @@ class Row:
     count: Any = 1
     shapes: Optional[Callable] = None
     dtypes: Optional[Callable] = None
-    places: tuple = ()
     is_dynamic: bool = False
     without: Callable = lambda attributes: ()
 
@@ -96,16 +95,7 @@ class ArrayOperator:
         """Those of inputs and outputs; unknown ones are None."""
         if self._row.is_dynamic or None in shapes:
             return [*shapes, *[None] * self._count]
-        return [*shapes, *self._named(self._shapes, shapes)]
-
-    def _shapes(self, shapes):
-        if self._row.shapes is not None:
-            return self._row.shapes(*shapes, **self._attributes)
-        arrays = [
-            ndarray(np.zeros(shape, np.int64) if name in self._row.places else _trial(shape))
-            for name, shape in zip(self.arguments, shapes)
-        ]
-        return [tuple(result.shape) for result in self.results(arrays)]
+        return [*shapes, *self._named(functools.partial(self._row.shapes, *shapes, **self._attributes))]
 
     def infer_type(self, dtypes):
         """Those of inputs and outputs; unknown ones are taken for that of the first input."""
@@ -154,16 +144,6 @@ class ArrayOperator:
 
 def _zeros_like(array):
     return ndarray(np.zeros(array.shape, array.dtype))
-
-
-def _trial(shape):
-    """Numbers of a shape whose square matrices are symmetric, and far from singular."""
-    values = np.random.default_rng(0).uniform(size=shape)
-    if len(shape) < 2:
-        return values.astype(np.float32)
-    if shape[-1] == shape[-2]:
-        values = values + np.swapaxes(values, -1, -2)
-    return (values + 2 * max(shape) * np.eye(*shape[-2:])).astype(np.float32)
 
 
 def function_of(row):

@@ -46,6 +46,7 @@ class KLSparseRegularization:
     def backward(self, output_gradients, inputs, results):
         """The gradient of the data."""
         average = np.asarray(results[1])
-        slope = (1 - self._target) / (1 - average) - self._target / average
+        with np.errstate(divide="ignore"):
+            slope = (1 - self._target) / (1 - average) - self._target / average
         gradient = np.asarray(output_gradients[0]) + self._penalty * slope
         return [NDArray(gradient.astype(_core.numpy_dtype(inputs[0].dtype)))]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..base import ArgumentError
+from . import _array_operator_shapes as shapes
 from . import np as mx_np
 from ._array_operators import operator
 
@@ -60,7 +61,7 @@ def _inverse_shapes(shape, *others, **attributes):
     return [(*batch, columns, rows)]
 
 
-@operator("_npi_solve", dtypes=_floats())
+@operator("_npi_solve", dtypes=_floats(), shapes=shapes.solve)
 def _solve(A, B):  # noqa: N803 - MXNet's names
     """x of the equations A x = B."""
     return mx_np.linalg.solve(A, B)
@@ -120,7 +121,7 @@ def _tensorinv(a, *, ind=2):
     return mx_np.linalg.tensorinv(a, ind)
 
 
-@operator("_npi_tensorsolve", dtypes=_floats())
+@operator("_npi_tensorsolve", dtypes=_floats(), shapes=shapes.tensorsolve)
 def _tensorsolve(a, b, *, a_axes=()):
     """x of the equation tensordot(a, x) = b; `a_axes` are moved to the end of a before."""
     return mx_np.linalg.tensorsolve(a, b, tuple(a_axes) or None)
