@@ -11,12 +11,11 @@ from ._array_operators import operator
 
 
 def _floats(*others):
-    """The dtypes of results: that to which the inputs, floats, are promoted, or those of `others` that are given."""
+    """The dtypes of results: that to which inputs are promoted, float64 for integers, or those of `others` given."""
 
     def dtypes_of(dtypes, attributes):
         dtype = np.result_type(*dtypes)
-        if dtype.kind not in "fV":
-            raise ArgumentError(f"expected arrays of floats, got {', '.join(map(str, dtypes))}")
+        dtype = np.dtype(np.float64) if dtype.kind in "iub" else dtype
         return [dtype if other is None else np.dtype(other) for other in others or (None,)]
 
     return dtypes_of
