@@ -2,6 +2,7 @@
 
 import importlib
 
+import numpy as np
 import pytest
 
 import amp.mxnet as mx
@@ -179,3 +180,29 @@ def test_known_shapes():
     assert known((2, 3)) and not known(()) and not known(None) and not known((0, 3))
     with mx.np_shape():
         assert known((0, 3)) and known(()) and not known((-1, 3))
+
+
+@pytest.mark.parametrize("is_hybridized", [False, True])
+def test_classes_of_results_are_those_of_plain_calls(is_hybridized):
+    class Classic(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x.as_nd_ndarray() + 1, F.relu(x)
+
+    net = Classic()
+    if is_hybridized:
+        net.hybridize()
+    classic, numpys = net(mx.np.ones((2, 3)))
+    assert type(classic) is mx.nd.NDArray and type(numpys) is mx.np.ndarray
+    with mx.util.np_array(True), pytest.raises(TypeError, match="mx.np"):
+        net(mx.np.ones((2, 3)))
+
+
+def test_numpy_arithmetic_behind_a_classic_operator():
+    class Compares(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.relu(x) > 0
+
+    net, x = Compares(), mx.np.array([-1.0, 2.0])
+    expected = net(x)
+    net.hybridize()
+    assert expected.dtype == net(x).dtype == np.bool_ and net(x).tolist() == expected.tolist() == [False, True]

@@ -11,7 +11,7 @@ from . import random
 from ._array_comparison import assert_almost_equal
 from ._io_base import DataIter
 
-_EPSILONS = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-4, "float64": 1e-6}
+_EPSILONS = {"float16": 2**-6, "bfloat16": 2**-6, "float32": 2**-9, "float64": 2**-14}
 _RELATIVE = {"float16": 1e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-5, "bool": 0}
 _ABSOLUTE = {"float16": 1e-1, "bfloat16": 1e-1, "float32": 1e-3, "float64": 1e-20, "bool": 0}
 
@@ -29,7 +29,7 @@ def default_numeric_eps():
     """{dtype: step of finite differences}
 
     >>> mx.test_utils.default_numeric_eps()[np.dtype("float32")]
-    0.0001
+    0.001953125
     """
     return _by_dtype(_EPSILONS)
 

@@ -9,7 +9,7 @@ from ..attribute import HIDDEN_KEYS, AttrScope
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
 from .attributes import attribute_text, value_of
-from .symbol import Symbol
+from .symbol import NumpySymbol, Symbol, arrays_are_meant
 
 
 class Required:
@@ -213,6 +213,6 @@ class _SymbolOperator(Operator):
         attributes = scope.constrain({**scope.get(attr), **attributes})
         inputs = _with_starting_values(self.registered_name, name, positional, inputs, attributes)
         handles = {key: symbol._handle for key, symbol in inputs.items()}
-        return Symbol(
-            _core.apply(self.registered_name, name, attributes, [symbol._handle for symbol in positional], handles)
-        )
+        handle = _core.apply(self.registered_name, name, attributes, [symbol._handle for symbol in positional], handles)
+        is_numpy = arrays_are_meant() and any(isinstance(one, NumpySymbol) for one in (*positional, *inputs.values()))
+        return NumpySymbol(handle) if is_numpy else Symbol(handle)  # where arrays are meant, of the class of these

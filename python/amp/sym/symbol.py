@@ -28,9 +28,14 @@ def symbols_mean_arrays():
         _arrays.are_meant = before
 
 
+def arrays_are_meant():
+    """Whether symbols of this thread stand for arrays."""
+    return getattr(_arrays, "are_meant", False)
+
+
 def _require_outputs(symbol):
     """Raises where a symbol stands for an array, whose parts are no outputs."""
-    if getattr(_arrays, "are_meant", False) and len(symbol) == 1 and "num_outputs" not in symbol._handle.attributes():
+    if arrays_are_meant() and len(symbol) == 1 and "num_outputs" not in symbol._handle.attributes():
         raise NotImplementedForSymbol(f"'{symbol.name}' has one output, and arrays are indexed by their elements")
 
 

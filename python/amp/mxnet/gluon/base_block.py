@@ -9,6 +9,8 @@ from ..._core import NDArray
 from ...base import ArgumentError
 from ...sym import Symbol
 from .. import _generation as generations
+from ..np.array_class import ndarray
+from ..util import is_np_array
 from . import naming
 from ._nested import leaves_of
 from .block_parameters import ParametersOfBlock
@@ -131,7 +133,17 @@ class Block(ParametersOfBlock):
             outputs = self._run_on_its_device(args)
         for hook in list(self._hooks.values()):
             hook(self, args, outputs)
+        if isinstance(outputs, (list, tuple)) and is_np_array():
+            self._require_one_class(outputs)
         return outputs
+
+    def _require_one_class(self, outputs):
+        """Raises ArrayClassError where `mx.np` is on and results are classic arrays and others."""
+        classes = {isinstance(leaf, ndarray) for leaf in leaves_of(outputs) if isinstance(leaf, NDArray)}
+        if len(classes) > 1:
+            raise ArrayClassError(
+                f"{type(self).__name__}: results are arrays of mx.np and NDArrays, expected one class"
+            )
 
     def _run_on_its_device(self, args):
         """Runs with the parameters on the device of the arrays."""
@@ -231,6 +243,10 @@ def _check_type(name, old, value):
         if isinstance(old, kind) and value is not None and not isinstance(value, kind):
             message = f"the attribute {name!r} is a {kind.__name__} and cannot become {type(value).__name__}"
             raise AttributeTypeError(message)
+
+
+class ArrayClassError(ArgumentError, TypeError):
+    """A classic array where `mx.np` is on; MXNet raises a TypeError."""
 
 
 class AttributeTypeError(ArgumentError, TypeError):

@@ -9,7 +9,7 @@ from ..._core import NDArray
 from ..._trace import Trace
 from ...base import ArgumentError
 from ...sym import Group, Symbol, Variable
-from ...sym.symbol import symbols_mean_arrays
+from ...sym.symbol import NumpySymbol, symbols_mean_arrays
 from ..np.array_class import ndarray
 from ..util import is_np_shape
 from ._nested import leaves_of, rebuilt
@@ -117,8 +117,8 @@ def _composed(block, args, call):
         symbol = Symbol(symbol._handle.with_np_shape(True))
     known = {name: parameters[name] for name in symbol.list_inputs() if name in parameters}
     graph = _graph_block(block, symbol, inputs, known)
-    is_numpy = any(isinstance(array, ndarray) for array in arrays)
-    return TracedBlock(graph, args, rebuilt(outputs, lambda _: ndarray if is_numpy else NDArray), is_composed=True)
+    classes = rebuilt(outputs, lambda output: ndarray if isinstance(output, NumpySymbol) else NDArray)
+    return TracedBlock(graph, args, classes, is_composed=True)
 
 
 def symbol_names(symbols):
