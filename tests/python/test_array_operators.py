@@ -202,6 +202,25 @@ def test_graphs_around_a_mask_are_trained():
         amp.Executor(net, arrays, {}, {})
 
 
+def test_hybrid_forward_with_a_mask_has_a_graph(tmp_path):
+    class Chosen(gluon.HybridBlock):
+        def hybrid_forward(self, F, x, mask):  # noqa: N803 - MXNet's name
+            return F.contrib.boolean_mask(x * 2, mask) * 3
+
+    with mx.np_shape(False), mx.np_array(False):
+        block, x, mask = Chosen(), mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([0, 1])
+        block.hybridize()
+        x.attach_grad()
+        with autograd.record():
+            y = block(x, mask)
+        y.backward()
+        assert y.asnumpy().tolist() == [[18, 24]] and x.grad.asnumpy().tolist() == [[0, 0], [6, 6]]
+        assert block(x, mx.nd.ones((2,))).shape == (2, 2)
+        files = block.export(str(tmp_path / "net"))
+        again = gluon.SymbolBlock.imports(files[0], ["data0", "data1"])
+        assert again(x, mask).asnumpy().tolist() == [[18, 24]]
+
+
 # ---- files and graphs of one's own ----
 
 

@@ -123,7 +123,7 @@ def boolean_mask(data, index, axis=0):
     """The slices of `data` along an axis where `index` (size of the axis,) is not 0.
 
     Gradients go to the slices that were taken. Raises ArgumentError for another shape of `index`. A hybridized
-    block with it runs without a graph: the shape of the result depends on values.
+    block that runs on arrays has no graph with it: the shape of the result depends on values.
 
     >>> mx.nd.contrib.boolean_mask(amp.nd.array([[1, 2], [3, 4], [5, 6]]), amp.nd.array([0, 1, 1]))
     [[3. 4.]
@@ -139,7 +139,7 @@ def boolean_mask(data, index, axis=0):
 def dynamic_reshape(data, shape):
     """`data` in the shape whose sizes the array `shape` holds, codes of `reshape` among them.
 
-    A hybridized block with it runs without a graph: the shape of the result depends on values.
+    A hybridized block that runs on arrays has no graph with it: the shape of the result depends on values.
 
     >>> mx.nd.contrib.dynamic_reshape(amp.nd.ones((2, 6)), amp.nd.array([3, -1])).shape
     (3, 4)
