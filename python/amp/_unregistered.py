@@ -29,7 +29,8 @@ _FAMILIES = {
     r"tril_indices|gcd_scalar|lcm_scalar|share_memory|repeats|advanced_indexing|insert_(scalar|slice|tensor)|nonzero|"
     r"bincount|unique|delete)|_(npi_)?(slice_assign(_scalar)?|scatter_set_nd)|_crop_assign(_scalar)?|"
     r"_npi_boolean_mask(_assign_(scalar|tensor))?|_npx_(constraint_check|nonzero)|_zeros_without_dtype|_onehot_encode|"
-    r"fill_element_0index|_contrib_(dynamic_reshape|boolean_mask)|IdentityAttachKLSparseReg": PYTHON,
+    r"fill_element_0index|_contrib_(dynamic_reshape|boolean_mask|DeformablePSROIPooling)|"
+    r"IdentityAttachKLSparseReg": PYTHON,
 }
 
 

@@ -155,6 +155,27 @@ def test_nodes_without_inputs(op, attributes, expected):
     np.testing.assert_array_equal(bound.forward()[0].asnumpy(), expected)
 
 
+@pytest.mark.parametrize("case", json.loads((DATA / "mxnet_deformable_psroi.json").read_text()))
+def test_regions_whose_bins_are_moved(case):
+    """Results and gradients of MXNet 1.9.1."""
+    data, rois, trans = (mx.np.array(case[name], dtype="float32") for name in ("data", "rois", "trans"))
+    arrays = [data, rois] if case["attrs"]["no_trans"] else [data, rois, trans]
+    attributes = {key: str(value) for key, value in case["attrs"].items()}
+    block = block_of("_contrib_DeformablePSROIPooling", attributes, len(arrays))
+    for array in arrays:
+        array.attach_grad()
+    with autograd.record():
+        y = block(*arrays)
+    y.backward(mx.np.array(np.linspace(0.5, 1.5, y.size).reshape(y.shape), dtype="float32"))
+    np.testing.assert_allclose(y.asnumpy(), case["y"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(data.grad.asnumpy(), case["dx"], rtol=1e-4, atol=1e-5)
+    if len(arrays) > 2:
+        np.testing.assert_allclose(trans.grad.asnumpy(), case["dt"], rtol=1e-3, atol=1e-4)
+    names = ("data", "rois", "trans")[: len(arrays)]
+    again = mx.nd.contrib.DeformablePSROIPooling(**dict(zip(names, arrays)), **case["attrs"])
+    np.testing.assert_allclose(again.asnumpy(), y.asnumpy(), rtol=1e-6)
+
+
 # ---- results whose shapes depend on values ----
 
 

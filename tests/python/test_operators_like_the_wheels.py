@@ -215,5 +215,25 @@ def test_names_of_the_registry_are_functions_of_arrays():
     assert nd._internal._sparse_sum(x).asnumpy() == 30
     out = nd.zeros((2, 2))
     assert nd._internal._npi_rollaxis(nd.ones((2, 2)), axis=1, out=out) is not None and out.asnumpy().sum() == 4
-    with pytest.raises(amp.ArgumentError, match=r"expected arrays \['a', 'b'\], got \['a'\]"):
+    with pytest.raises(amp.ArgumentError, match=r"expected \['a', 'b'\] as NDArrays, got \['a'\]"):
         nd._internal._npi_kron(x)
+    with pytest.raises(amp.ArgumentError, match="unexpected argument 'whirl'"):
+        nd._internal._npi_kron(x, x, whirl=1)
+
+
+def test_attributes_of_operators_in_python_by_position_and_by_name():
+    x, mask = mx.sym.var("x"), mx.sym.var("mask")
+    for symbol in (mx.sym.contrib.boolean_mask(x, mask, 1), mx.sym.contrib.boolean_mask(x, axis=1, name="b")):
+        assert symbol.list_attr()["axis"] == "1"
+    assert symbol.list_arguments() == ["x", "b_index"]
+    checked = mx.sym.npx.constraint_check(x, "no")
+    assert checked.list_attr()["msg"] == "no" and type(checked) is type(x.as_np_ndarray())
+    regularized = mx.sym.IdentityAttachKLSparseReg(x, penalty=0.5, name="kl")
+    assert regularized.list_auxiliary_states() == ["kl_moving_avg"] and regularized.list_attr() == {"penalty": "0.5"}
+    data, average = nd.array([[0.2, 0.4]]), nd.full((2,), 0.5)
+    data.attach_grad()
+    with autograd.record():
+        y = nd.IdentityAttachKLSparseReg(data, average, penalty=0.5)
+    y.backward()
+    moved = 0.45 + 0.1 * data.asnumpy()
+    np.testing.assert_allclose(data.grad.asnumpy(), 1 + 0.5 * (0.9 / (1 - moved) - 0.1 / moved), rtol=1e-5)

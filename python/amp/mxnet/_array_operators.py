@@ -13,9 +13,8 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from .. import _backward, _core, _recording, nd
+from .. import _backward, _core, _recording
 from .._alternate import phase_of_operators
-from .._invoke import written
 from ..base import ArgumentError
 from ..sym.operators import forget_names
 from . import _kl_regularization, autograd
@@ -146,27 +145,6 @@ def _zeros_like(array):
     return ndarray(np.zeros(array.shape, array.dtype))
 
 
-def function_of(row):
-    """The function of arrays that is a node of this row: inputs and attributes by position or by name."""
-
-    def function(*args, out=None, name=None, **kwargs):
-        given = {**dict(zip([*row.inputs, *row.settings], args)), **kwargs}
-        arrays = {key: given.pop(key) for key in row.inputs if given.get(key) is not None}
-        operator = ArrayOperator(row, {key: str(value) for key, value in given.items() if key not in row.inputs})
-        if list(arrays) != operator.arguments:
-            raise ArgumentError(f"{row.name}: expected arrays {operator.arguments}, got {list(arrays)}")
-        results = operator.results([array.as_np_ndarray() for array in arrays.values()])
-        if not any(isinstance(array, ndarray) for array in arrays.values()):
-            results = [result.as_nd_ndarray() for result in results]
-        if out is not None:
-            results = written(row.name, results, out)
-        return results if len(results) > 1 else results[0]
-
-    function.__name__ = function.__qualname__ = row.name
-    function.__doc__ = inspect.getdoc(row.function)
-    return function
-
-
 def made(attributes):
     """The operator of a node whose `op_type` is a name of the table; None for another one."""
     attributes = dict(attributes)
@@ -184,6 +162,3 @@ def register_with_graphs():
         if name not in _core.operator_names():
             _core.register_custom_name(name, doc, made)
     forget_names()
-    for name, row in ROWS.items():
-        if name not in vars(nd._internal):
-            setattr(nd._internal, name, function_of(row))

@@ -7,7 +7,7 @@ from .._core import NDArray
 from ..base import ArgumentError
 
 NAME = "IdentityAttachKLSparseReg"
-_DEFAULTS = {"sparseness_target": 0.1, "penalty": 0.001, "momentum": 0.9}
+DEFAULTS = {"sparseness_target": 0.1, "penalty": 0.001, "momentum": 0.9}
 
 
 class KLSparseRegularization:
@@ -21,9 +21,9 @@ class KLSparseRegularization:
 
     def __init__(self, attributes):
         given = {key: float(text) for key, text in attributes.items() if not key.startswith("__")}
-        if not given.keys() <= _DEFAULTS.keys():
-            raise ArgumentError(f"{NAME}: expected attributes {sorted(_DEFAULTS)}, got {sorted(given)}")
-        self._target, self._penalty, self._momentum = {**_DEFAULTS, **given}.values()
+        if not given.keys() <= DEFAULTS.keys():
+            raise ArgumentError(f"{NAME}: expected attributes {sorted(DEFAULTS)}, got {sorted(given)}")
+        self._target, self._penalty, self._momentum = {**DEFAULTS, **given}.values()
 
     def infer_shape(self, shapes):
         """Those of the data, the output and the state."""

@@ -6,7 +6,13 @@ from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..sym import Symbol
-from . import _array_operator_rows, _array_operators, _matrix_operator_rows  # noqa: F401 - the rows fill the table
+from . import (  # noqa: F401 - the rows fill the table
+    _array_operator_functions,
+    _array_operator_rows,
+    _array_operators,
+    _deformable_psroi,
+    _matrix_operator_rows,
+)
 
 
 def _node(op, arrays, count=1, **attributes):
@@ -135,6 +141,7 @@ _OF_LINALG = (svd, qr, solve, eig, eigvals, pinv, matrix_rank, lstsq, tensorinv,
 def install():
     """Lets graphs have nodes of the table, and puts functions into `mx.sym.np` and `mx.sym.np.linalg`."""
     _array_operators.register_with_graphs()
+    _array_operator_functions.install()
     for name, function in _BY_OPERATORS.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"NumPy's `linalg.{name}` of the matrices in the last two axes."
