@@ -43,16 +43,16 @@ class Row:
     without: Callable = lambda attributes: ()
 
     def __post_init__(self):
-        parameters = inspect.signature(self.function).parameters.values()
-        self.inputs = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
-        self.settings = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+        code = self.function.__code__  # inspect.signature takes long where so many are made
+        self.inputs = list(code.co_varnames[: code.co_argcount])
+        self.settings = list(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+        self._needed = [key for key in self.settings if key not in (self.function.__kwdefaults__ or {})]
 
     def values_of(self, attributes):
         """{name: value} of a node's attributes, which are text. Raises ArgumentError for one that is not known."""
         given = {key: _value(text) for key, text in attributes.items() if not key.startswith("__")}
         unknown = sorted(set(given) - set(self.settings) - {"ctx"})
-        needed = [key for key, default in self.settings.items() if default is inspect.Parameter.empty]
-        missing = [key for key in needed if key not in given]
+        missing = [key for key in self._needed if key not in given]
         if unknown or missing:
             text = f"unknown attribute {unknown[0]!r}" if unknown else f"attribute {missing[0]!r} is missing"
             raise ArgumentError(f"{self.name}: {text}")
