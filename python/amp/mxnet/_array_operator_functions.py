@@ -82,12 +82,11 @@ def _regularized(data, moving_avg, *, out=None, name=None, **settings):
 
 
 def _put(module, name, function):
-    """Where MXNet has it: in `contrib`, in `_internal` with other names that begin with _, or in the module."""
+    """In the module and in `_internal`, where all operators are, and in `contrib`, where MXNet has some."""
+    setattr(module, name, function)
     setattr(module._internal, name, function)
     if name.startswith("_contrib_"):
         setattr(module.contrib, name[len("_contrib_") :], function)
-    elif not name.startswith("_"):
-        setattr(module, name, function)
 
 
 def install():
