@@ -74,6 +74,18 @@ def test_axes_of_broadcast_like():
     assert nd.broadcast_like(nd.ones((1, 4)), nd.ones((3, 4))).shape == (3, 4)
 
 
+def test_no_repetitions_are_an_error_of_mxnet_1(monkeypatch):
+    x = nd.ones((2, 3))
+    assert nd.tile(x, (1, 0, 3)).shape == (1, 0, 9) and nd.tile(x, reps=(0,)).shape == (2, 0)
+    monkeypatch.setattr("amp.mxnet._generation.chosen", lambda: 1)
+    for call in (lambda: nd.tile(x, (1, 0, 3)), lambda: nd.tile(x, reps=(0,)), lambda: nd.tile(x, 0)):
+        with pytest.raises(amp.ArgumentError, match="without elements"):
+            call()
+    assert nd.tile(x, (1, 2)).shape == (2, 6)
+    with mx.np_shape():
+        assert nd.tile(x, 0).shape == (2, 0)
+
+
 def test_instance_norm_without_channels_takes_any_gamma():
     with mx.np_shape(), mx.np_array():
         x, gamma = mx.np.ones((1, 0, 1)), mx.np.ones(1)
