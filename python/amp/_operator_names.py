@@ -55,10 +55,10 @@ def scalar_operator(name, is_numpy, reflected=False):
 FLUENT = (
     "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes "
     "broadcast_like broadcast_to cbrt ceil clip cos cosh degrees diag exp expand_dims expm1 fix flatten flip floor "
-    "log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians rcbrt "
-    "reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice "
-    "slice_axis slice_like softmax softmin sort split sqrt square squeeze sum swapaxes take tan tanh tile topk "
-    "transpose trunc zeros_like"
+    "log log10 log1p log2 log_sigmoid log_softmax max mean min mish nanprod nansum norm one_hot ones_like pad pick "
+    "prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh "
+    "size_array slice slice_axis slice_like softmax softmin sort split sqrt square squeeze sum swapaxes take tan tanh "
+    "tile topk transpose trunc zeros_like"
 ).split()
 
 _FAMILY = re.compile("_(contrib|linalg|sparse|image)_|_npi_|_npx?_(_(contrib|image|linalg|random)_)?")

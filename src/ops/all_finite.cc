@@ -78,7 +78,7 @@ bool IsClose(const CloseParam& p, double a, double b) {
 
 [[maybe_unused]] const auto kAllClose =
     Question(RegisterOp<CloseParam>("_contrib_allclose")
-                 .Doc("1 where |a - b| <= atol + rtol |b| for all elements, else 0; shape (1,).")
+                 .Doc("1 where |a - b| <= atol + rtol |b| for all elements, else 0; shape ().")
                  .Params(ParamSchema<CloseParam>()
                              .Optional("rtol", &CloseParam::rtol, "Relative tolerance.")
                              .Optional("atol", &CloseParam::atol, "Absolute tolerance.")
@@ -87,7 +87,7 @@ bool IsClose(const CloseParam& p, double a, double b) {
         .Set(ShapeRule{[](ShapeRelation& r) {
           r.In(1, r.in(0));
           r.In(0, r.in(1));
-          r.Out(0, Shape{1});
+          r.Out(0, Shape(std::vector<std::int64_t>{}));
         }})
         .Set(DTypeRule{[](DTypeRelation& r) {
           r.Same({0, 1}, {});

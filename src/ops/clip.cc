@@ -74,7 +74,10 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(RangeRule{RangeOf})
         .Set(GradientRule{[](GradientContext& c) {
           const auto& p = c.params<ClipParam>();
-          c.Set(0, c.gradient() * ((c.in(0) >= p.a_min) * (c.in(0) <= p.a_max)));
+          Term inside = c.gradient();
+          if (std::isfinite(p.a_min)) inside = inside * (c.in(0) >= p.a_min);
+          if (std::isfinite(p.a_max)) inside = inside * (c.in(0) <= p.a_max);
+          c.Set(0, inside);
         }})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {

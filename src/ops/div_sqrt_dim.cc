@@ -1,5 +1,6 @@
 // _contrib_div_sqrt_dim: scores scaled by the size of what they are sums over.
 #include <cmath>
+#include <type_traits>
 
 #include "ops/numeric.h"
 #include "ops/ranges.h"
@@ -22,7 +23,7 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
           r.AllSame();
           if (r.in(0).rank_known() && r.in(0).rank() == 0) FailAt(r.node(), "expected data of rank 1 or more");
         }})
-        .Set(SameFloatDType())
+        .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
         .Set(AlwaysAlgebra(Algebra::kMultiple))
         .Set(RangeRule{[](const RangeQuery& q, int) {
@@ -32,11 +33,15 @@ double RootOf(const Shape& data) { return std::sqrt(static_cast<double>(data[dat
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("_contrib_div_sqrt_dim", {c.gradient()})); }})
         .Set(ReferenceKernel{[](const Node&, std::span<const NDArray> in, std::span<NDArray> out) {
           const double root = RootOf(in[0].shape());
-          MapElements(in[0], out[0], [root](auto x) { return x / static_cast<decltype(x)>(root); });
+          MapElements(in[0], out[0], [root](auto x) {
+            using T = decltype(x);
+            if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<double>(x) / root);
+            return x / static_cast<T>(root);
+          });
         }})
         .Set(LowerRule{[](LowerContext& c) {
           const double root = RootOf(c.in_type(0).shape);
-          if (root == 0) return false;
+          if (root == 0 || !IsFloat(c.out_type(0).dtype)) return false;
           const EltwiseSpec work{EltwiseKind::kLinear, static_cast<float>(1 / root), 0};
           c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
           return true;

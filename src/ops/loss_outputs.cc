@@ -265,7 +265,7 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         .Doc("The data, of which each element is a loss: its gradient is 1, whatever arrives from behind.")
         .Inputs({"data"})
         .Set(SameShape())
-        .Set(SameFloatDType())
+        .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
         .Set(HasOwnGradient{})
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("ones_like", {c.in(0)})); }})

@@ -172,7 +172,10 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
     if constexpr (std::is_integral_v<T>) {
       if (kind == Kind::kMean) Wrap(&totals, out.dtype());
     }
-    for (const Sum total : totals) y.push_back(static_cast<T>(kind == Kind::kMean ? total / count : total));
+    const bool is_truth = out.dtype() == DType::kBool;  // whether the mean is not 0
+    for (const Sum total : totals) {
+      y.push_back(static_cast<T>(kind != Kind::kMean ? total : is_truth ? Sum(total != 0) : total / count));
+    }
     Store(y, out);
   });
 }

@@ -179,7 +179,7 @@ ParamSchema<DiffParam> DiffSchema() {
           InferDiff(forward);
           r.In(0, out[0]);
         }})
-        .Set(SameFloatDType())
+        .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {SlotRole::kData, SlotRole::kIgnored}})
         .Set(GradientRule{[](GradientContext& c) { c.Set(0, c.Call("_npi_diff", {c.gradient()}, c.attrs())); }})
         .Set(ReferenceKernel{BackwardDiffReference});

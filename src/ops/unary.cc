@@ -26,7 +26,7 @@ struct Row {
   double (*reference)(double);
   std::optional<EltwiseKind> kind;                  // where oneDNN has it
   bool commutes = false;                            // with rounding, bit by bit
-  std::int64_t (*integer)(std::int64_t) = nullptr;  // absent: of floats only
+  std::int64_t (*integer)(std::int64_t) = nullptr;  // absent: what the float32 result is cut off to
 };
 
 // Modulo 2^64.
@@ -256,7 +256,15 @@ const Row kRows[] = {
      EltwiseKind::kMish},
 };
 
+// As MXNet's `nd` does it: the function in float32, cut off to an integer.
+void ReferenceOfIntegers(const Row& row, const NDArray& in, NDArray& out) {
+  auto values = Numbers<float>(in);
+  for (float& value : values) value = static_cast<float>(row.reference(static_cast<double>(value)));
+  Store(values, out);
+}
+
 void Reference(const Row& row, const NDArray& in, NDArray& out) {
+  if (!IsFloat(in.dtype()) && row.integer == nullptr) return ReferenceOfIntegers(row, in, out);
   MapElements(in, out, [&](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return row.integer(x);
@@ -266,10 +274,9 @@ void Reference(const Row& row, const NDArray& in, NDArray& out) {
   });
 }
 
-// Integers stay integers, as in all versions, where the function of an integer is one.
-void InferDType(const Row& row, DTypeRelation& r) {
+// Integers stay integers, as in all versions.
+void InferDType(DTypeRelation& r) {
   r.AllSame();
-  if (row.integer == nullptr) return r.InIsFloat(0);
   if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of numbers, got bool");
 }
 
@@ -425,10 +432,10 @@ void Register(const Row& row) {
   card.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())
-      .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
+      .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kElementwise, {}, [commutes](const Node&, DType) { return commutes; }})
       .Set(IsPointwise{})
-      .Set(IsUnaryFunction{row.integer != nullptr})
+      .Set(IsUnaryFunction{})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
       .Set(LowerRule{[&row](LowerContext& c) {

@@ -160,7 +160,10 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
           const std::vector<bool> named = NamedAxes(r.node(), p.axes, r.in(0).rank(), true);
           for (int i = 0; i < 2; ++i) r.Out(i, WithoutAxes(r.in(0), named, p.keepdims, false));
         }})
-        .Set(SameFloatDType())
+        .Set(DTypeRule{[](DTypeRelation& r) {
+          r.AllSame();
+          if (r.in(0) == DType::kBool) FailAt(r.node(), "expected data of numbers, got bool");
+        }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(CompositionRule([](GradientContext& c) {
           const auto& p = c.params<MomentsParam>();
@@ -173,6 +176,7 @@ void MomentsReference(const Node& node, std::span<const NDArray> in, std::span<N
         .Set(ReferenceKernel{MomentsReference})
         .Set(KernelRule{[](LowerContext& c) {
           const auto& p = c.node().params<MomentsParam>();
+          if (!IsFloat(c.out_type(0).dtype)) return false;
           const auto moments = EmitMoments(c, NamedAxes(c.node(), p.axes, c.in_type(0).shape.rank(), true));
           if (!moments) return false;
           c.SetOut(0, c.Cast(c.Reshape(moments->mean, c.out_type(0).shape), c.out_type(0).dtype));

@@ -101,10 +101,8 @@ struct IsPointwise {
   std::function<int(const Node&, int rank)> statistics_axis = nullptr;  // absent: 1
 };
 
-// Output 0 is a function of one number, without attributes.
-struct IsUnaryFunction {
-  bool takes_integers = false;  // and gives integers for them; otherwise data is float
-};
+// Output 0 is a function of one number, without attributes; of integers it is an integer.
+struct IsUnaryFunction {};
 
 // The window of input 0 that an element of output 0 depends on. Along spatial axis i it begins at
 // position * stride[i] - pad[i], and there are floor((size + 2 pad - reach) / stride) + 1 of them, where the reach does

@@ -111,7 +111,7 @@ def isinf(data):
     >>> mx.nd.contrib.isinf(amp.nd.array([1, float("-inf")])).asnumpy()
     array([0., 1.], dtype=float32)
     """
-    return abs(data) == float("inf")
+    return abs(data) == float("inf") if data.dtype.kind not in "iub" else data != data
 
 
 def isfinite(data):
@@ -120,4 +120,4 @@ def isfinite(data):
     >>> mx.nd.contrib.isfinite(amp.nd.array([1, float("nan")])).asnumpy()
     array([1., 0.], dtype=float32)
     """
-    return (data == data) * (abs(data) != float("inf"))
+    return (data == data) * (abs(data) != float("inf")) if data.dtype.kind not in "iub" else data == data

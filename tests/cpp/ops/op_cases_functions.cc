@@ -42,7 +42,6 @@ OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, 
   return {{}, {{{random.Type(types), AnyShape(random)}, values}}, error};
 }
 
-OpCase DrawOfFloats(Random& random) { return Unary(random, FloatTypes(), {0, 16, 0}); }
 OpCase DrawOfNumbers(Random& random) { return Unary(random, NumberTypes(), {0, 16, 0}); }
 // As Activation has them.
 OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
@@ -171,7 +170,7 @@ std::vector<OpRow> UnaryFunctionRows() {
   std::vector<OpRow> rows;
   for (const amp::Op* op : OpRegistry::Get().All()) {
     const auto* fact = op->Find<IsUnaryFunction>();
-    if (fact != nullptr) rows.push_back({op->name, fact->takes_integers ? DrawOfNumbers : DrawOfFloats});
+    if (fact != nullptr) rows.push_back({op->name, DrawOfNumbers});
   }
   return rows;
 }

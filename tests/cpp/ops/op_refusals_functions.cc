@@ -11,8 +11,7 @@ void AddUnary(std::vector<Refusal>* all) {
     const auto* fact = op->Find<IsUnaryFunction>();
     if (fact == nullptr) continue;
     const char* name = op->name.c_str();
-    if (!fact->takes_integers) all->push_back({name, {}, {I32({2})}, {"expected data of a float dtype, got int32"}});
-    if (fact->takes_integers) all->push_back({name, {}, {kBools}, {"expected data of numbers, got bool"}});
+    all->push_back({name, {}, {kBools}, {"expected data of numbers, got bool"}});
     all->push_back({name, {{"slope", "1"}}, {F32({2})}, {"unknown attribute 'slope'"}});
   }
   all->push_back({"hard_sigmoid", {}, {I32({2})}, {"expected data of a float dtype, got int32"}});

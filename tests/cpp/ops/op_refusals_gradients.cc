@@ -77,7 +77,6 @@ void AddPointwise(std::vector<Refusal>* all) {
        {"_train_Dropout", {}, {data, {DType::kInt64, {3}}}, {"expected key of shape [2], got [3]"}},
        {"_moving_average", {}, {F32({3}), F32({4})}, {"of shape [3], got [4]"}},
        {"_moving_average", {}, {I32({3}), I32({3})}, {kFloats}},
-       {"_trigamma", {}, {integers}, {kFloats}},
        {"_trigamma", {{"axis", "1"}}, {data}, {"axis"}}});
 }
 
@@ -140,8 +139,8 @@ void AddLosses(std::vector<Refusal>* all) {
     all->push_back({op, {{"normalization", "half"}}, {F32({2})}, {"expected one of null, batch, valid, got 'half'"}});
     all->push_back({op, {}, {I32({2})}, {kFloats}});
   }
-  all->push_back({"make_loss", {}, {I32({2})}, {kFloats}});
   all->push_back({"make_loss", {{"grad_scale", "2"}}, {F32({2})}, {"unknown attribute 'grad_scale'"}});
+  all->push_back({"make_loss", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}});
   all->push_back({"_backward_SoftmaxOutput", {}, {F32({2, 3}), F32({3})}, {"expected a label for each of 2 lines"}});
   all->push_back({"_backward_SoftmaxOutput", {}, {I32({2, 3}), F32({2})}, {kFloats}});
 }

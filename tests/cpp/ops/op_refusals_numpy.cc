@@ -124,7 +124,7 @@ void AddPicks(std::vector<Refusal>* all) {
        {"scatter_nd", {}, {F32({1}), I32({2, 1})}, {"attribute shape", "is missing"}},
        {"sort", {{"axis", "2"}}, {F32({2, 3})}, {"axis 2 does not exist in data of shape [2,3]"}},
        {"sort", {{"is_ascend", "up"}}, {F32({2})}, {"attribute is_ascend: expected bool, got 'up'"}},
-       {"_contrib_div_sqrt_dim", {}, {I32({2})}, {"expected data of a float dtype, got int32"}},
+       {"_contrib_div_sqrt_dim", {}, {F32({2}), F32({2})}, {"expected at most 1 inputs (data), got 2"}},
        {"_contrib_div_sqrt_dim", {}, {F32(Shape(std::vector<std::int64_t>{}))}, {"expected data of rank 1 or more"}}});
 }
 

@@ -26,8 +26,8 @@ operator(
 )
 
 
-def answer(value, dtype):
-    return Expected(np.array([value]).astype(dtype), np.dtype(dtype))
+def answer(value, dtype, shape=(1,)):
+    return Expected(np.full(shape, value).astype(dtype), np.dtype(dtype))
 
 
 def all_finite(attrs, *arrays):
@@ -54,7 +54,7 @@ operator("multi_all_finite", all_finite, draw_multi_all_finite)
 
 def allclose(attrs, a, b):
     rtol, atol = attrs.get("rtol", 1e-5), attrs.get("atol", 1e-8)
-    return answer(np.allclose(wide(a), wide(b), rtol, atol, attrs.get("equal_nan", True)), "uint8")
+    return answer(np.allclose(wide(a), wide(b), rtol, atol, attrs.get("equal_nan", True)), "uint8", ())
 
 
 def draw_allclose(d):

@@ -85,7 +85,8 @@ def normalize(data, mean=0.0, std=1.0):
         return _like(data, values.astype(data.dtype))
     if isinstance(data, Symbol):
         return sym.broadcast_div(sym.broadcast_sub(data, _by_channel(mean)), _by_channel(std))
-    return nd.broadcast_div(nd.broadcast_sub(data, type(data)(mean)), type(data)(std))
+    mean, std = (type(data)(value.astype(data.dtype)) for value in (mean, std))
+    return nd.broadcast_div(nd.broadcast_sub(data, mean), std)
 
 
 def _by_channel(values):

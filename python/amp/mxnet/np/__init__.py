@@ -8,7 +8,7 @@ import math as _math
 
 import numpy as _numpy
 
-from ... import _core
+from ... import _core, _trace
 from ..._namespace import Namespace as _Namespace
 from ...nd.operators import find_function as _find_operator
 from ...sym.operators import function_names as _function_names
@@ -133,6 +133,17 @@ def _bitwise(name, is_reflected=False):
     return operation
 
 
+def _bitwise_in_place(name):
+    def operation(self, other):
+        result = _find(name)(self, other)
+        if result is NotImplemented or _trace.current() is not None:
+            return result  # in a graph the name stands for the new tensor from now on
+        self[...] = result
+        return self
+
+    return operation
+
+
 for _symbol, _name in {
     "and": "bitwise_and",
     "or": "bitwise_or",
@@ -142,7 +153,11 @@ for _symbol, _name in {
 }.items():
     setattr(ndarray, f"__{_symbol}__", _bitwise(_name))
     setattr(ndarray, f"__r{_symbol}__", _bitwise(_name, is_reflected=True))
+    setattr(ndarray, f"__i{_symbol}__", _bitwise_in_place(_name))
 ndarray.__invert__ = lambda self: _find("invert")(self)
+ndarray.reshape_view = lambda self, *shape, **options: self.reshape(*shape, **options)  # shares memory, too
+for _name in ("floor", "ceil", "trunc"):
+    setattr(ndarray, f"__{_name}__", _method(_name))
 ndarray.__pos__ = lambda self: self.copy()
 ndarray.__round__ = lambda self, n=0: _find("round")(self, n)
 

@@ -8,6 +8,7 @@ from ..._core import NDArray
 from ..._invoke import invoke
 from ...base import ArgumentError, UnsupportedError, dtype_name
 from ...nd.create import filled
+from .. import _generation
 from ..util import is_np_default_dtype
 from .array_class import ndarray
 
@@ -20,13 +21,19 @@ def default_float(dtype=None):
 def array(object, dtype=None, ctx=None, *, device=None, copy=True):  # noqa: A002 - NumPy's name
     """A new `ndarray` with a copy of the elements; float32 unless `dtype` says otherwise.
 
-    Arrays of this package keep their dtype, as do bfloat16 and bool arrays and DLPack producers. Raises ArgumentError
-    for what is no array of numbers.
+    Arrays of this package keep their dtype, as do bfloat16 and bool arrays and DLPack producers, and after
+    `mx.install("1.9.1")` all of NumPy's. Raises ArgumentError for what is no array of numbers.
 
     >>> mx.np.array([[1, 2], [3, 4]])
     array([[1., 2.],
            [3., 4.]])
     """
+    if dtype is None and isinstance(object, np.ndarray) and _generation.chosen() == 1:
+        dtype = object.dtype
+    return _converted(object, dtype)
+
+
+def _converted(object, dtype):  # noqa: A002 - as `array` has it
     if dtype is None and not _keeps_dtype(object):
         dtype = default_float()
     if isinstance(object, (list, tuple)):
@@ -59,7 +66,7 @@ def asarray(a, dtype=None, ctx=None, *, device=None):
         return a.as_np_ndarray()  # in a graph it stays what it is
     if dtype is None and isinstance(a, np.ndarray) and a.dtype == np.float32:
         return ndarray(a)
-    return array(a, dtype)
+    return _converted(a, dtype)
 
 
 def _require_rows(name, order):
@@ -105,6 +112,8 @@ def empty(shape, dtype=None, order="C", ctx=None, *, device=None):
 def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out=None):
     """An array in which every element is `fill_value`; of its dtype, but float32 for Python's floats.
 
+    After `mx.install("1.9.1")` float32 for Python's integers, too.
+
     Raises ArgumentError for unknown dtypes and for what is no number.
 
     >>> mx.np.full((2,), 7)
@@ -114,7 +123,8 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, *, device=None, out
     if isinstance(fill_value, NDArray):
         fill_value = fill_value.asnumpy()
     if dtype is None:
-        dtype = default_float() if isinstance(fill_value, float) else np.asarray(fill_value).dtype
+        is_float = isinstance(fill_value, float) or type(fill_value) is int and _generation.chosen() == 1
+        dtype = default_float() if is_float else np.asarray(fill_value).dtype
     result = ndarray(np.full(shape, fill_value, _core.numpy_dtype(dtype)))
     if out is None:
         return result

@@ -7,6 +7,7 @@ from ..._core import NDArray
 from ...base import ArgumentError
 from ...nd import methods
 from ...nd.operators import find_function as find_operator
+from .. import _generation
 from ..util import is_np_default_dtype
 from . import host
 from .create import array, asarray
@@ -17,10 +18,10 @@ UNARY = (
     "arcsinh arccosh arctanh degrees radians rint fix floor ceil trunc sign negative absolute isnan isinf isfinite "
     "isneginf isposinf logical_not bitwise_not positive"
 ).split()
-# Of integers and truths these are float32, as in MXNet; rounding is of truths.
+# Of integers and truths these are floats, as in MXNet 2; so is rounding there, and in 1.x that of truths.
 _OF_FLOATS = (
-    "exp expm1 log log10 log2 log1p sqrt cbrt reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
-    "arccosh arctanh degrees radians"
+    "exp expm1 log log10 log2 log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
+    "arctanh degrees radians"
 ).split()
 _ROUNDING = ("rint", "fix", "floor", "ceil", "trunc")
 UNARY_SYNONYMS = {
@@ -52,19 +53,28 @@ BINARY = {
 }
 
 
+def _as_floats(x, is_rounding):
+    """Integers and truths as MXNet's functions of floats take them: float32, in 2.x float16 of narrow ones."""
+    kind, is_second = x.dtype.kind, _generation.default().number == 2
+    if kind not in "iub" or is_rounding and kind != "b" and not is_second:
+        return x
+    return x.astype("float16" if is_second and x.dtype.itemsize == 1 else "float32")
+
+
 def unary(name):
     """NumPy's function of one array that runs the operator of its name."""
     known = UNARY_SYNONYMS.get(name, name)
     op = "_copy" if name == "positive" else f"_npi_{known}" if find_operator(f"_npi_{known}") else known
     gives_truths = known.startswith("is")
-    converted = "iub" if known in _OF_FLOATS else "b" if known in _ROUNDING else ""  # kinds of dtypes
+    is_rounding = known in _ROUNDING
+    takes_floats = is_rounding or known in _OF_FLOATS
 
     def function(x, out=None, **options):
         host.require_defaults(name, options)
         if gives_truths and out is not None and out.dtype != np.bool_:
             raise TypeError(f"{name}: out is an array of truths, got {out.dtype.name}")
         x = asarray(x)
-        return run(op, [x.astype("float32") if x.dtype.kind in converted else x], {}, out)
+        return run(op, [_as_floats(x, is_rounding) if takes_floats else x], {}, out)
 
     return function
 

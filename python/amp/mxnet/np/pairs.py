@@ -32,10 +32,13 @@ _OPERATORS = {
     "bitwise_xor": ("bitwise_xor", _BITS),
     "bitwise_left_shift": ("bitwise_left_shift", INTEGERS),
     "bitwise_right_shift": ("bitwise_right_shift", INTEGERS),
+    "gcd": ("gcd", INTEGERS),
+    "lcm": ("lcm", INTEGERS),
     "left_shift": ("bitwise_left_shift", INTEGERS),
     "right_shift": ("bitwise_right_shift", INTEGERS),
 }
 NAMES = tuple(_OPERATORS)
+_OF_ARRAYS = ("gcd", "lcm")  # a number is an array without axes for them
 _REFLECTED = ("arctan2", "copysign", "ldexp", "fmod", "bitwise_left_shift", "bitwise_right_shift")
 
 
@@ -63,6 +66,8 @@ def _with_number(op, dtypes, array, number, is_reflected, out):
     """The operator on an array and a number, which makes float64 of integers where one of both asks for floats."""
     if dtypes in (_BITS, INTEGERS) and not _holds(array.dtype, number):
         return NotImplemented
+    if op in _OF_ARRAYS:
+        return run(f"_npi_{op}", [array, asarray(np.asarray(number, array.dtype), array.dtype)], {}, out)
     reflection = "r" if is_reflected and op in _REFLECTED else ""
     is_int = "False" if dtypes is FLOATS else methods.is_integer_text(number)
     if dtypes is FLOATS and isinstance(number, numbers.Integral) and array.dtype.itemsize < 4:

@@ -249,7 +249,8 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
         attributes = {"a": str(int(a)), "replace": str(bool(replace)), "weighted": str(bool(weights))}
         return run("_npi_choice", weights, {**attributes, "size": _size_text(size)})
     values = generator().choice(as_parameter(a), size, replace, _probabilities(p))
-    return as_result(values, values.dtype if values.dtype.kind != "f" else None, out)
+    dtype = a.dtype if isinstance(a, NDArray) else values.dtype if values.dtype.kind != "f" else None
+    return as_result(values, dtype, out)
 
 
 def _probabilities(p):

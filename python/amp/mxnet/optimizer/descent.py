@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .. import random
+from .. import _generation, random
 from .base import Formula, Optimizer, zeros_like
 
 _f32 = np.float32
@@ -52,7 +52,7 @@ class SGD(Formula):
 @Optimizer.register
 class NAG(SGD):
     """Nesterov's momentum: w += momentum**2 * v - (momentum + 1) * lr * (clip(g) + wd * w), then
-    v = momentum * v - lr * (clip(g) + wd * w), by the new weight, as MXNet computes it.
+    v = momentum * v - lr * (clip(g) + wd * w): by the new weight as in MXNet 1.x, by the old one as in 2.x.
 
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.NAG(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
@@ -66,10 +66,14 @@ class NAG(SGD):
         if not states:
             self.descend(weight, grad, states, lr, wd, 0)
             return
-        momentum = _f32(self.momentum)
+        momentum, step = _f32(self.momentum), lr * (grad + wd * weight)
         states[0] *= momentum
-        weight += momentum * states[0] - (momentum + 1) * lr * (grad + wd * weight)
-        states[0] -= lr * (grad + wd * weight)
+        weight += momentum * states[0] - (momentum + 1) * step
+        states[0] -= step if self.decays_by_old_weight() else lr * (grad + wd * weight)
+
+    def decays_by_old_weight(self):
+        """Whether the momentum takes the decay of the weight before the step."""
+        return _generation.default().number == 2
 
 
 @Optimizer.register

@@ -280,7 +280,8 @@ def lamb_update_phase1(
     _written(var, v)
     if bias_correction:
         m, v = m / (1 - beta1**t), v / (1 - beta2**t)
-    return _written(out, m / (np.sqrt(v) + np.float32(epsilon)) + np.float32(wd) * _f32(weight))
+    step = m / (np.sqrt(v) + np.float32(epsilon)) + np.float32(wd) * _f32(weight)
+    return _written(out, step.astype(weight.dtype))
 
 
 def lamb_update_phase2(weight, g, r1, r2, lr, lower_bound=-1.0, upper_bound=-1.0, out=None):
@@ -296,7 +297,7 @@ def lamb_update_phase2(weight, g, r1, r2, lr, lower_bound=-1.0, upper_bound=-1.0
     if upper_bound >= 0:
         of_weight = min(of_weight, upper_bound)
     trust = of_weight / of_step if of_weight != 0 and of_step != 0 else 1.0
-    return _written(out, _f32(weight) - np.float32(lr * trust) * _f32(g))
+    return _written(out, (_f32(weight) - np.float32(lr * trust) * _f32(g)).astype(weight.dtype))
 
 
 def mp_lamb_update_phase1(weight, grad, mean, var, weight32, **options):

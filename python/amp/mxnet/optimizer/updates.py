@@ -39,6 +39,13 @@ class _SignSGD(Signum):
         super().__init__(momentum=0.0, **kwargs)
 
 
+class _SeparateNAG(NAG):
+    """Whose new weight is another array."""
+
+    def decays_by_old_weight(self):
+        return True
+
+
 _REQUIRED = inspect.Parameter.empty
 _COMMON = {"wd": 0.0, "rescale_grad": 1.0, "clip_gradient": -1.0}
 _LAZY = {**_COMMON, "lazy_update": True}
@@ -81,6 +88,8 @@ def _update(optimizer, given, states, options, is_mixed):
     kept = tuple(given[each] for each in states)
     for array in (target, updated, *kept):
         array._leave_views()  # what NumPy shows of them stays what it was
+    if optimizer is NAG and target is not weight:
+        optimizer = _SeparateNAG
     optimizer(**settings).update(0, updated, given["grad"], kept)
     if is_mixed:
         target[...] = updated.astype(target.dtype)
