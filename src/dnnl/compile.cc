@@ -15,8 +15,6 @@
 #include "dnnl/product_nodes.h"
 #include "dnnl/share_sums.h"
 #include "dnnl/summarise.h"
-#include "kernels/pointwise.h"
-#include "kernels/winograd.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
@@ -102,15 +100,9 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
   const bool chooses = is_fast && PassEnabled("ChooseLayouts");
   const bool chooses_kernels =
       is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
-  const KernelConditions conditions{.machine = options.machine.get(),
-                                    .has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
-                                    .library_is_channels_last = OneDnnHasAvx512(),
-                                    .num_threads = EffectiveThreads(options.num_threads),
-                                    .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
-                                    .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
-                                    .library_has_bf16 = OneDnnHasBF16()};
+  const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
   LowerOptions lower_options{.reference = options.backend == Backend::kReference,
-                             .native_bf16 = OneDnnHasBF16() || (chooses_kernels && conditions.has_int16),
+                             .native_bf16 = capabilities.onednn_has_bf16 || (chooses_kernels && capabilities.has_int16),
                              .in_float32 = std::vector<bool>(model.graph().num_nodes()),
                              .alternate = options.alternate};
   if (options.machine != nullptr && lower_options.native_bf16) {
@@ -137,7 +129,10 @@ LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, C
     if (fuses_maps) FuseMaps(options.mode, &lowered.program);
     // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
     std::vector<LayerDecision> decisions;
-    if (chooses_kernels) decisions = ChooseKernels(*options.kernels, conditions, &lowered.program);
+    if (chooses_kernels) {
+      decisions = ChooseKernels(*options.kernels, capabilities, options.machine.get(), &lowered.program,
+                                EffectiveThreads(options.num_threads));
+    }
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // PutForwardFirst: once no stage moves steps any more.

@@ -4,6 +4,9 @@
 
 #include <dnnl.hpp>
 
+#include "kernels/pointwise.h"
+#include "kernels/winograd.h"
+
 namespace amp {
 
 namespace {
@@ -19,6 +22,14 @@ bool IsaContains(dnnl::cpu_isa part) {
 bool OneDnnHasBF16() { return IsaContains(dnnl::cpu_isa::avx512_core_bf16); }
 bool OneDnnHasAmx() { return IsaContains(dnnl::cpu_isa::avx512_core_amx); }
 bool OneDnnHasAvx512() { return IsaContains(dnnl::cpu_isa::avx512_core); }
+
+MachineCapabilities CapabilitiesOfThisCpu() {
+  return {.has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
+          .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
+          .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
+          .onednn_has_bf16 = OneDnnHasBF16(),
+          .onednn_is_channels_last = OneDnnHasAvx512()};
+}
 
 std::string CpuIsaName() {
   switch (dnnl::get_effective_cpu_isa()) {

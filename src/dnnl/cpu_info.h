@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "program/machine_capabilities.h"
+
 namespace amp {
 
 // Whether oneDNN computes bfloat16 in hardware here (AVX-512 BF16 or AMX). ONEDNN_MAX_CPU_ISA has a say in this;
@@ -12,6 +14,9 @@ bool OneDnnHasBF16();
 bool OneDnnHasAmx();
 // Whether its vectors are 512 bits wide.
 bool OneDnnHasAvx512();
+
+// Of own kernels and of oneDNN, with the limits that the environment sets for each.
+MachineCapabilities CapabilitiesOfThisCpu();
 
 // "avx512_core_bf16" and so on: the instruction set that oneDNN uses, as it names it.
 std::string CpuIsaName();

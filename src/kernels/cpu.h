@@ -32,7 +32,7 @@ Isa AllowedIsa();
 // operating system). AMP_MAX_ISA has no say in this: it governs our own kernels only.
 bool CpuHasBF16();
 
-// The same of AVX512_VNNI beside it: whether it sums up products of integers, and rounds to bfloat16.
+// Whether the CPU sums up products of integers (AVX512_VNNI).
 bool CpuHasVNNI();
 
 // Whether kernels may multiply by tiles (AMX): the CPU has them, the operating system lets this process use them, which
@@ -58,10 +58,11 @@ const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>>
   return *best;
 }
 
-// The same of what multiplies int16: kernels for AVX512_VNNI, else for AVX2; null where neither runs.
+// The same of what multiplies int16: kernels for AVX512_VNNI, else for AVX2; null where neither runs. The former round
+// to bfloat16 by the instruction of AVX512_BF16.
 template <class Table>
 const Table* Int16Table(const Table* (*vnni)(), const Table* (*avx2)()) {
-  if (AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI()) return vnni();
+  if (AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) return vnni();
   return AllowedIsa() >= Isa::kAvx2 ? avx2() : nullptr;
 }
 

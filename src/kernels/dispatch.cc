@@ -123,7 +123,7 @@ bool CpuHasBF16() {
 }
 
 bool CpuHasVNNI() {
-  static const bool has = CpuHasBF16() && DetectVNNI();
+  static const bool has = CpuIsa() == Isa::kAvx512 && DetectVNNI();
   return has;
 }
 

@@ -52,13 +52,7 @@ double SecondsOfRun(const Program& program, const MachineTable& machine) {
 }
 
 BlockCosts::BlockCosts(const MachineTable& machine, const Model& model, const std::vector<bool>& constant)
-    : model_(model),
-      constant_(constant),
-      conditions_{.machine = &machine,
-                  .has_bf16 = machine.has_bf16(),
-                  .library_is_channels_last = true,
-                  .has_int16 = machine.knows_int16(),
-                  .library_has_bf16 = machine.has_bf16()} {
+    : model_(model), constant_(constant), machine_(machine) {
   std::map<std::string, Block> known;
   for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
     const Node& node = model.graph().node(id);
@@ -177,11 +171,11 @@ std::string BlockCosts::KeyOf(const std::vector<NodeId>& nodes) const {
 }
 
 BlockCosts::Times BlockCosts::TimesOf(const std::vector<NodeId>& nodes, bool is_low) const {
-  LoweredGraph separate = Lower(ModelOf(nodes, is_low), {.native_bf16 = conditions_.machine->computes_bf16()});
+  LoweredGraph separate = Lower(ModelOf(nodes, is_low), {.native_bf16 = machine_.capabilities().ComputesBF16()});
   LoweredGraph together = separate;
-  ChooseKernels(SeparateKernels(), conditions_, &separate.program);
-  ChooseKernels(PredictedKernels(), conditions_, &together.program);
-  return {SecondsOfRun(separate.program, *conditions_.machine), SecondsOfRun(together.program, *conditions_.machine)};
+  ChooseKernels(SeparateKernels(), machine_.capabilities(), &machine_, &separate.program);
+  ChooseKernels(PredictedKernels(), machine_.capabilities(), &machine_, &together.program);
+  return {SecondsOfRun(separate.program, machine_), SecondsOfRun(together.program, machine_)};
 }
 
 void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {
@@ -195,7 +189,7 @@ void BlockCosts::Add(NodeId depthwise, std::map<std::string, Block>* known) {
   Block& block = found->second;
   if (is_new) {
     block.high = TimesOf(nodes, false);
-    if (conditions_.machine->computes_bf16()) block.low = TimesOf(nodes, true);
+    if (machine_.capabilities().ComputesBF16()) block.low = TimesOf(nodes, true);
   }
   for (const NodeId id : nodes) members_.emplace(id, Member{block, id == nodes.front()});
 }

@@ -57,7 +57,7 @@ class BlockCosts {
 
   const Model& model_;
   const std::vector<bool>& constant_;
-  const KernelConditions conditions_;
+  const MachineTable& machine_;
   std::map<NodeId, Member> members_;
 };
 

@@ -57,9 +57,12 @@ bool HasOwnKernel(const Step& step) { return step.choice && step.choice->kernel 
 
 class KernelChoices {
  public:
-  KernelChoices(const KernelChooser& chooser, const KernelConditions& conditions, Program* program)
+  KernelChoices(const KernelChooser& chooser, const MachineCapabilities& capabilities, const MachineTable* machine,
+                Program* program, int num_threads)
       : chooser_(chooser),
-        conditions_(conditions),
+        capabilities_(capabilities),
+        machine_(machine),
+        num_threads_(num_threads),
         program_(*program),
         constant_(ConstantsForAllShapes(*program)),
         graph_(program) {}
@@ -123,7 +126,7 @@ class KernelChoices {
 
   // What the steps that an option does not take need, so that all options stand for the same work.
   void AddSeparate(const std::vector<StepId>& producers, std::size_t taken, StepId id, Layer* layer) const {
-    if (conditions_.machine == nullptr) return;
+    if (machine_ == nullptr) return;
     layer->options.options[0].seconds = Seconds(graph_.step(id));
     for (std::size_t option = 0; option < layer->steps.size(); ++option) {
       std::optional<double>& seconds = layer->options.options[option].seconds;
@@ -158,12 +161,7 @@ class KernelChoices {
   }
 
   KernelSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {
-    KernelSite site{program_, constant_, step, {}};
-    site.has_bf16 = conditions_.has_bf16;
-    site.has_int16 = conditions_.has_int16;
-    site.has_tiles = conditions_.has_tiles;
-    site.library_is_channels_last = conditions_.library_is_channels_last;
-    site.library_has_bf16 = conditions_.library_has_bf16;
+    KernelSite site{program_, constant_, capabilities_, step, {}};
     for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
     return site;
   }
@@ -184,22 +182,20 @@ class KernelChoices {
   // Where it was not measured, how fast one of our kernels multiplies bfloat16 is not known of a machine with tiles.
   // Of what has no formula it is known of none.
   bool IsPredictable(const Step& step) const {
-    const MachineTable* machine = conditions_.machine;
-    if (machine == nullptr) return true;
+    if (machine_ == nullptr) return true;
     const StepTypes types = TypesOf(step);
-    if (HasNoFormula(step)) return machine->IsKnown(FeaturesOf(step, types));
+    if (HasNoFormula(step)) return machine_->IsKnown(FeaturesOf(step, types));
     if (CostOf(step, types).dtype != DType::kBFloat16) return true;
-    const auto& speeds = machine->flops_per_second();
+    const auto& speeds = machine_->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);
     const bool has_tiles = bf16 != speeds.end() && bf16->second > kMaxVectorRatio * speeds.at(DType::kFloat32);
-    return !has_tiles || machine->IsMeasured(FeaturesOf(step, types));
+    return !has_tiles || machine_->IsMeasured(FeaturesOf(step, types));
   }
 
   // Times of kernels of ours compare well.
   double LeastGain(const KernelCandidate& candidate, const Step& before, const Step& after) const {
     if (HasOwnKernel(before)) return 1;
-    const MachineTable* machine = conditions_.machine;
-    const bool is_measured = machine != nullptr && machine->IsMeasured(FeaturesOf(after, TypesOf(after)));
+    const bool is_measured = machine_ != nullptr && machine_->IsMeasured(FeaturesOf(after, TypesOf(after)));
     return is_measured ? std::max(kLeastMeasuredGain, candidate.least_gain) : candidate.least_gain;
   }
 
@@ -221,11 +217,11 @@ class KernelChoices {
   }
 
   StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }
-  std::string KeyOf(const Step& step) const { return LayerKey(step, TypesOf(step), conditions_.num_threads); }
+  std::string KeyOf(const Step& step) const { return LayerKey(step, TypesOf(step), num_threads_); }
 
   std::optional<double> Seconds(const Step& step) const {
-    if (conditions_.machine == nullptr) return std::nullopt;
-    return conditions_.machine->Seconds(FeaturesOf(step, TypesOf(step)));
+    if (machine_ == nullptr) return std::nullopt;
+    return machine_->Seconds(FeaturesOf(step, TypesOf(step)));
   }
 
   // With the packing of weights that are not the same in every run.
@@ -237,7 +233,9 @@ class KernelChoices {
   }
 
   const KernelChooser& chooser_;
-  const KernelConditions& conditions_;
+  const MachineCapabilities& capabilities_;
+  const MachineTable* machine_;
+  const int num_threads_;
   const Program& program_;
   const std::vector<bool> constant_;
   StepGraph graph_;
@@ -246,9 +244,9 @@ class KernelChoices {
 
 }  // namespace
 
-std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const KernelConditions& conditions,
-                                         Program* program) {
-  return KernelChoices(chooser, conditions, program).Run();
+std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const MachineCapabilities& capabilities,
+                                         const MachineTable* machine, Program* program, int num_threads) {
+  return KernelChoices(chooser, capabilities, machine, program, num_threads).Run();
 }
 
 }  // namespace amp

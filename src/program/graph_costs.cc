@@ -173,13 +173,13 @@ std::string GraphCosts::KeyOf(NodeId id, const std::vector<DType>& inputs, const
 }
 
 double GraphCosts::SecondsAlone(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
-  return SecondsOf(id, inputs, outputs, {.native_bf16 = machine_.computes_bf16()});
+  return SecondsOf(id, inputs, outputs, {.native_bf16 = machine_.capabilities().ComputesBF16()});
 }
 
 double GraphCosts::SecondsBackward(NodeId id, const std::vector<DType>& inputs,
                                    const std::vector<DType>& outputs) const {
   if (!IsTraining()) return 0;
-  const Part both{.native_bf16 = machine_.computes_bf16(), .with_gradients = true};
+  const Part both{.native_bf16 = machine_.capabilities().ComputesBF16(), .with_gradients = true};
   return std::max(0.0, SecondsOf(id, inputs, outputs, both) - SecondsAlone(id, inputs, outputs));
 }
 
@@ -222,12 +222,10 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
   // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
-  const KernelConditions conditions{.machine = &machine_,
-                                    .has_bf16 = machine_.has_bf16(),
-                                    .has_int16 = machine_.knows_int16(),
-                                    .library_has_bf16 = machine_.has_bf16()};
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
-  if (is_float32 || !parameters_behind_[id]) ChooseKernels(PredictedKernels(), conditions, &lowered.program);
+  if (is_float32 || !parameters_behind_[id]) {
+    ChooseKernels(PredictedKernels(), machine_.capabilities(), &machine_, &lowered.program);
+  }
   return seconds_[key] = SecondsOfRun(lowered.program, machine_);
 }
 
@@ -235,8 +233,9 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
   const Graph& graph = model_.graph();
   std::vector<bool> faster(graph.num_nodes());
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    if (graph.node(id).is_variable() || constant_[id] || !machine_.computes_bf16()) continue;
-    if (!machine_.has_bf16() && FactsOf(graph.node(id)).arithmetic != Arithmetic::kAccumulates) continue;
+    if (graph.node(id).is_variable() || constant_[id] || !machine_.capabilities().ComputesBF16()) continue;
+    if (!machine_.capabilities().onednn_has_bf16 && FactsOf(graph.node(id)).arithmetic != Arithmetic::kAccumulates)
+      continue;
     std::vector<DType> inputs, outputs;
     for (const EntryId entry : graph.InputsOf(id)) inputs.push_back(model_.types()[entry].dtype);
     for (const EntryId entry : graph.OutputsOf(id)) outputs.push_back(model_.types()[entry].dtype);
@@ -249,7 +248,7 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
 
 // What functions of its result take where a cast lies between. The library rounds in its own primitives.
 double GraphCosts::SecondsOfLostFusions(NodeId id) const {
-  if (machine_.has_bf16()) return 0;
+  if (machine_.capabilities().onednn_has_bf16) return 0;
   const EntryId out = model_.graph().EntryOf(id, 0);
   double seconds = 0;
   for (const Consumer& reader : model_.graph().ConsumersOf(out)) {
@@ -276,7 +275,7 @@ double GraphCosts::SecondsFused(NodeId id, const std::vector<DType>& inputs) con
 Picoseconds GraphCosts::OfNode(NodeId id, const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
   if (constant_[id]) return 0;
   const bool computes = std::none_of(inputs.begin(), inputs.end(), [&](DType dtype) {
-    return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.computes_bf16());
+    return IsLowPrecision(dtype) && !(dtype == DType::kBFloat16 && machine_.capabilities().ComputesBF16());
   });
   const bool is_fused = computes && fused_into_[id] != kNone;
   const double forward = is_fused ? SecondsFused(id, inputs) : SecondsAlone(id, inputs, outputs) * PartOf(id, inputs);
@@ -292,7 +291,8 @@ const BlockCosts& GraphCosts::Blocks() const {
 // What is left of a node's time where a kernel computes it together with others. None does in training.
 double GraphCosts::PartOf(NodeId id, const std::vector<DType>& inputs) const {
   if (IsTraining() || inputs.empty()) return 1;
-  if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.computes_bf16())) return 1;
+  if (inputs[0] != DType::kFloat32 && !(inputs[0] == DType::kBFloat16 && machine_.capabilities().ComputesBF16()))
+    return 1;
   return Blocks().PartOf(id, inputs[0] == DType::kBFloat16);
 }
 
@@ -321,7 +321,7 @@ double GraphCosts::SecondsOfGradientCast(EntryId entry, DType from, DType to) co
 }
 
 Picoseconds GraphCosts::OfLostFusion(EntryId entry, const Consumer& reader) const {
-  if (!machine_.computes_bf16()) return 0;
+  if (!machine_.capabilities().ComputesBF16()) return 0;
   double lost = !IsTraining() && reader.slot == 0 ? Blocks().Loss(reader.node) : 0;
   if (fused_into_[reader.node] == entry) {
     const std::vector<DType> inputs(model_.graph().InputsOf(reader.node).size(), DType::kFloat32);

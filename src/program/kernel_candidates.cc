@@ -36,8 +36,8 @@ template <WinogradKind kKind>
 std::optional<Step> ProposeWinograd(const KernelSite& site) {
   const StepTypes types = site.TypesOf(site.step);
   if (!IsForWinograd(site.step, types, kKind)) return std::nullopt;
-  if (kernels::WinogradMultipliesInt16(kKind) && !(site.has_int16 && ReadsBF16(types))) return std::nullopt;
-  if (kernels::WinogradMultipliesBF16(kKind) && !(site.has_tiles && ReadsBF16(types))) return std::nullopt;
+  if (kernels::WinogradMultipliesInt16(kKind) && !(site.machine.has_int16 && ReadsBF16(types))) return std::nullopt;
+  if (kernels::WinogradMultipliesBF16(kKind) && !(site.machine.has_tiles && ReadsBF16(types))) return std::nullopt;
   Step step = site.step;
   if (auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
     deconvolution->winograd = kKind;
@@ -50,8 +50,8 @@ std::optional<Step> ProposeWinograd(const KernelSite& site) {
 // Whether the CPU multiplies the dtype, and the step reads what is multiplied so.
 template <DType kDType>
 bool MayMultiply(const KernelSite& site, const StepTypes& types) {
-  if (kDType == DType::kBFloat16) return site.has_bf16 && ReadsBF16(types);
-  return kDType != DType::kInt16 || (site.has_int16 && ReadsBF16(types));
+  if (kDType == DType::kBFloat16) return site.machine.has_bf16 && ReadsBF16(types);
+  return kDType != DType::kInt16 || (site.machine.has_int16 && ReadsBF16(types));
 }
 
 // A convolution that takes steps before it may have got a kernel by itself before.
@@ -255,7 +255,8 @@ StepTypes KernelSite::TypesOf(const Step& of) const {
 }
 
 bool KernelSite::IsChannelsLast() const {
-  return library_is_channels_last || (!library_has_bf16 && TypesOf(step).inputs[0].dtype == DType::kBFloat16);
+  if (machine.onednn_is_channels_last) return true;
+  return !machine.onednn_has_bf16 && TypesOf(step).inputs[0].dtype == DType::kBFloat16;  // only own kernels read it
 }
 
 std::span<const KernelCandidate> KernelCandidates() { return kCandidates; }

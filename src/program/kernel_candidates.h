@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "program/machine_capabilities.h"
 #include "program/step.h"
 
 namespace amp {
@@ -17,14 +18,10 @@ namespace amp {
 struct KernelSite {
   const Program& program;
   const std::vector<bool>& constant;  // by value: it is computed once, whatever the shapes of the inputs are
+  const MachineCapabilities& machine;
   const Step& step;
   // The step that makes the first input, which nothing else reads, and the step before that one; as many as there are.
   std::vector<const Step*> producers = {};
-  bool has_bf16 = false;                  // there is code that multiplies bfloat16
-  bool has_int16 = false;                 // there is code that multiplies int16
-  bool has_tiles = false;                 // there is code that multiplies bfloat16 by tile registers
-  bool library_is_channels_last = false;  // its convolutions of images read and write channels last
-  bool library_has_bf16 = true;           // else only kernels of ours read tensors in bfloat16
 
   // Whether what is around the step has its channels last.
   bool IsChannelsLast() const;

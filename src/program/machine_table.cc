@@ -140,7 +140,6 @@ void MachineTable::AddSample(const std::string& group, Sample sample) {
 
 void MachineTable::Read(const Json& file) {
   name_ = Quotable(file.at("name").get<std::string>());
-  has_bf16_ = file.at("has_bfloat16").get<bool>();
   start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
   for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
     flops_per_second_[DTypeFromName(dtype)] = Speed(speed, "flops_per_second");
@@ -157,8 +156,20 @@ void MachineTable::Read(const Json& file) {
   for (const auto& [group, samples] : file.at("steps").items()) {
     for (const Json& numbers : samples) AddSample(OfSmallWindows(group), SampleOf(group, numbers));
   }
-  const char* layer = kernels::WinogradName(kernels::WinogradKind::kF4x4Int16);
-  knows_int16_ = SamplesFor(fmt::format("convolution_{} bfloat16", layer)) != nullptr;
+  capabilities_ = CapabilitiesIn(file);
+}
+
+MachineCapabilities MachineTable::CapabilitiesIn(const Json& file) const {
+  const auto is_measured = [&](kernels::WinogradKind kind) {
+    return SamplesFor(fmt::format("convolution_{} bfloat16", kernels::WinogradName(kind))) != nullptr;
+  };
+  const bool has_bf16 = file.at("has_bfloat16").get<bool>();
+  const std::string isa = file.contains("isa") ? file.at("isa").get<std::string>() : "";
+  return {.has_bf16 = has_bf16,
+          .has_int16 = is_measured(kernels::WinogradKind::kF4x4Int16),
+          .has_tiles = is_measured(kernels::WinogradKind::kF1x4BF16),
+          .onednn_has_bf16 = has_bf16,
+          .onednn_is_channels_last = isa.starts_with("avx512")};
 }
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
@@ -280,7 +291,8 @@ double MachineTable::SecondsBetweenCasts(StepFeatures step) const {
 double MachineTable::Seconds(const StepFeatures& step) const {
   if (step.cost.bytes() == 0) return 0;
   if (IsLowPrecision(step.cost.dtype) && step.group.starts_with("call_")) return Seconds(InFloat32(step));
-  if (step.by_library && step.cost.dtype == DType::kBFloat16 && !has_bf16_) return SecondsBetweenCasts(step);
+  if (step.by_library && step.cost.dtype == DType::kBFloat16 && !capabilities_.onednn_has_bf16)
+    return SecondsBetweenCasts(step);
   double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step.group, step.point));
   for (const std::string& function : step.post_functions) {
     constexpr double kElements = 1 << 16;  // what a core works on lies in its cache

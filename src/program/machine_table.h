@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "passes/precision/cost.h"
+#include "program/machine_capabilities.h"
 #include "program/step_features.h"
 #include "program/tuned_kernels.h"
 
@@ -36,15 +37,12 @@ class MachineTable : public Machine {
                                                   const std::set<std::string>& differentiated) const override;
   const std::string& json() const override { return header_; }
   // More where the library computes between casts, in layouts of its own.
-  double least_gain() const override { return has_bf16_ ? 0.05 : 0.1; }
+  double least_gain() const override { return capabilities_.onednn_has_bf16 ? 0.05 : 0.1; }
 
   const std::string& name() const { return name_; }
-  // Whether the library computes in bfloat16; elsewhere its steps compute in float32 between casts.
-  bool has_bf16() const { return has_bf16_; }
-  // Whether kernels that multiply int16 were measured: a formula may promise what a CPU does not keep.
-  bool knows_int16() const { return knows_int16_; }
-  // Whether layers between tensors in bfloat16 gain from that: by the library, or by kernels of ours.
-  bool computes_bf16() const { return has_bf16() || knows_int16(); }
+  // Kernels that multiply int16, or by tiles, count where they were measured: a formula may promise what a CPU does not
+  // keep.
+  const MachineCapabilities& capabilities() const { return capabilities_; }
   double Seconds(const StepFeatures& step) const;
   // Whether steps of its law were measured; other laws take what arithmetic and traffic alone would take.
   bool IsMeasured(const StepFeatures& step) const { return SamplesOf(step.group) != nullptr; }
@@ -65,6 +63,7 @@ class MachineTable : public Machine {
  private:
   void Read(const nlohmann::ordered_json& file);
   void AddSample(const std::string& group, Sample sample);
+  MachineCapabilities CapabilitiesIn(const nlohmann::ordered_json& file) const;
   double BaseSeconds(const StepCost& cost) const;
   double SecondsBetweenCasts(StepFeatures step) const;
   const std::vector<Sample>* SamplesOf(const std::string& group) const;
@@ -73,7 +72,7 @@ class MachineTable : public Machine {
 
   std::string name_, header_, text_;
   TunedKernels tuned_;
-  bool has_bf16_ = false, knows_int16_ = false;
+  MachineCapabilities capabilities_;
   double start_seconds_ = 0;
   std::map<DType, double> flops_per_second_;
   std::vector<std::pair<double, double>> bytes_per_second_;  // of steps with at most so many bytes

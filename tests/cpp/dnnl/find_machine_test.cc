@@ -46,7 +46,10 @@ TEST_F(FindMachineTest, ClassesByName) {
     const auto machine = FindMachine(name, 1);
     ASSERT_NE(machine, nullptr);
     EXPECT_EQ(machine->name(), name);
-    EXPECT_EQ(machine->has_bf16(), name.starts_with("avx512_bf16") || name == "avx512_amx");
+    EXPECT_EQ(machine->capabilities().onednn_has_bf16, name.starts_with("avx512_bf16") || name == "avx512_amx");
+    EXPECT_EQ(machine->capabilities().onednn_is_channels_last, name != "avx2");
+    EXPECT_EQ(machine->capabilities().has_tiles, name == "avx512_amx");
+    EXPECT_EQ(machine->capabilities().has_int16, name != "avx512_core");
     EXPECT_CONTAINS(machine->json(), "\"digest\":");
   }
 }
@@ -92,7 +95,9 @@ TEST_F(FindMachineTest, CalibratedFilesAreOfOneThreadCount) {
 TEST_F(FindMachineTest, WithoutAFileTheClassThatFits) {
   const auto machine = FindMachine("this", 2);
   ASSERT_NE(machine, nullptr);
-  EXPECT_EQ(machine->has_bf16(), OneDnnHasBF16());
+  const MachineCapabilities said = machine->capabilities(), here = CapabilitiesOfThisCpu();
+  EXPECT_EQ(said.onednn_has_bf16, here.onednn_has_bf16);
+  EXPECT_EQ(said.onednn_is_channels_last, here.onednn_is_channels_last);
   EXPECT_EQ(FindMachine("this", 2), machine);
 }
 

@@ -22,7 +22,7 @@ using BlockVariant = ProductVariant<DepthwiseBlockTable>;
 std::vector<BlockVariant> BlockVariants() {
   std::vector<const DepthwiseBlockTable*> tables = TablesThatRun(
       DepthwiseBlockTableGeneric, DepthwiseBlockTableAvx2, DepthwiseBlockTableAvx512, DepthwiseBlockTableAvx512BF16);
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI()) tables.push_back(DepthwiseBlockTableAvx512VNNI());
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) tables.push_back(DepthwiseBlockTableAvx512VNNI());
   if (AllowsTiles() && DepthwiseBlockTableAvx512AMX() != nullptr) tables.push_back(DepthwiseBlockTableAvx512AMX());
   return VariantsOf(tables);
 }

@@ -23,7 +23,7 @@ std::vector<PointwiseVariant> PlainVariants() {
   std::vector<const PointwiseTable*> tables =
       TablesThatRun(PointwiseTableGeneric, PointwiseTableAvx2, PointwiseTableAvx512, PointwiseTableAvx512BF16);
   if (AllowsTiles()) tables.push_back(PointwiseTableAvx512AMX());
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI()) tables.push_back(PointwiseTableAvx512VNNI());
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) tables.push_back(PointwiseTableAvx512VNNI());
   return VariantsOf(tables);
 }
 

@@ -28,7 +28,7 @@ std::string NameOf(const WinogradVariant& v) { return std::string(IsaName(v.tabl
 std::vector<WinogradVariant> WinogradVariants() {
   std::vector<WinogradVariant> variants;
   auto tables = TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512VNNI,
-                              CpuHasVNNI());
+                              CpuHasVNNI() && CpuHasBF16());
   if (AllowsTiles()) tables.push_back(WinogradTableAvx512AMX());
   std::erase(tables, nullptr);
   for (const WinogradTable* table : tables) {

@@ -13,6 +13,15 @@ using kernels::WinogradKind;
 using testing::kBF16;
 using testing::kF32;
 
+constexpr MachineCapabilities kWithBF16{.has_bf16 = true, .onednn_has_bf16 = true};
+
+// The same, where oneDNN's convolutions of images read channels last or not.
+MachineCapabilities Of(bool onednn_is_channels_last) {
+  MachineCapabilities capabilities = kWithBF16;
+  capabilities.onednn_is_channels_last = onednn_is_channels_last;
+  return capabilities;
+}
+
 // One convolution of constant weights, 128 to 128 channels.
 Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides = {1, 1}) {
   Program program;
@@ -42,7 +51,9 @@ std::shared_ptr<const MachineTable> MachineOfSpeeds(double bf16_flops, double by
 }
 
 std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine, bool has_int16 = true) {
-  ChooseKernels(PredictedKernels(), {.machine = &machine, .has_bf16 = true, .has_int16 = has_int16}, &program);
+  MachineCapabilities capabilities = kWithBF16;
+  capabilities.has_int16 = has_int16;
+  ChooseKernels(PredictedKernels(), capabilities, &machine, &program);
   return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
 }
 
@@ -103,7 +114,7 @@ Program OneDeconvolution(const IntTuple& strides, std::int64_t kernel, std::int6
 }
 
 std::optional<WinogradKind> ChosenDeconvolution(Program program, const MachineTable& machine) {
-  ChooseKernels(PredictedKernels(), {&machine, true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, &machine, &program);
   return std::get<DeconvolutionSpec>(program.steps[0].spec).winograd;
 }
 
@@ -150,10 +161,10 @@ Program BiasedDeconvolution(std::int64_t kernel, std::int64_t pad, DType dtype =
 TEST(ChooseKernels, DeconvolutionsFinish) {
   const auto machine = MachineOfSpeeds(2e9);
   Program program = BiasedDeconvolution(6, 2), library = BiasedDeconvolution(6, 5);
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
   ASSERT_EQ(program.steps.size(), 1u);
   EXPECT_EQ(program.steps[0].inputs, (std::vector<ValueId>{0, 1, 3}));
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &library);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &library);
   EXPECT_EQ(library.steps.size(), 2u);
 }
 
@@ -221,7 +232,7 @@ Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
     file["steps"][std::string("convolution_1x1 ") + dtype] = {{0, 0, 0, 0, 0, 0, 0, ratio}};
   }
   const auto machine = MachineTable::Parse(file.dump(), "test");
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
   return program;
 }
 
@@ -234,7 +245,7 @@ std::optional<DType> SharedProduct(DType dtype, const nlohmann::ordered_json& fi
   Program program = ScaledPointwise(dtype);
   program.outputs.push_back(program.steps[0].outputs[0]);
   const auto machine = MachineTable::Parse(file.dump(), "test");
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
   return ProductOf(program);
 }
 
@@ -268,7 +279,7 @@ TEST(ChooseKernels, ProductsBesideTiles) {
   EXPECT_NE(SharedProduct(kBF16, file), kBF16);
   Program scaled = ScaledPointwise(kBF16);
   const auto machine = MachineTable::Parse(file.dump(), "test");
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &scaled);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &scaled);
   EXPECT_NE(ProductOf(scaled), kBF16);
   file["steps"]["convolution_pointwise_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
   EXPECT_EQ(SharedProduct(kBF16, file), kBF16);
@@ -283,9 +294,9 @@ TEST(ChooseKernels, ProductsOfInt16WhereTheyAreMeasured) {
   const auto chosen = [&] {
     Program dense = OneDense(kBF16);
     const auto machine = MachineTable::Parse(file.dump(), "test");
-    KernelConditions conditions{machine.get(), true};
-    conditions.has_int16 = true;
-    ChooseKernels(PredictedKernels(), conditions, &dense);
+    MachineCapabilities capabilities = kWithBF16;
+    capabilities.has_int16 = true;
+    ChooseKernels(PredictedKernels(), capabilities, machine.get(), &dense);
     return std::get<InnerProductSpec>(dense.steps[0].spec).product;
   };
   EXPECT_NE(chosen(), DType::kInt16);
@@ -328,7 +339,7 @@ TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
   const auto chosen = [&] {
     Program dense = OneDense(kF32);
     const auto machine = MachineTable::Parse(file.dump(), "test");
-    ChooseKernels(PredictedKernels(), {machine.get(), true}, &dense);
+    ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &dense);
     return std::get<InnerProductSpec>(dense.steps[0].spec);
   };
   EXPECT_EQ(chosen().product, kF32);
@@ -344,7 +355,9 @@ TEST(ChooseKernels, WinogradByTilesWhereItIsMeasured) {
   const auto chosen = [&](bool has_tiles) {
     Program program = OneConvolution(kBF16, 28);
     const auto machine = MachineTable::Parse(file.dump(), "test");
-    ChooseKernels(PredictedKernels(), {.machine = machine.get(), .has_bf16 = true, .has_tiles = has_tiles}, &program);
+    MachineCapabilities capabilities = kWithBF16;
+    capabilities.has_tiles = has_tiles;
+    ChooseKernels(PredictedKernels(), capabilities, machine.get(), &program);
     return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
   };
   EXPECT_NE(chosen(true), WinogradKind::kF1x4BF16);
@@ -360,7 +373,7 @@ std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flo
     file["steps"][std::string("inner_product ") + dtype] = {{0, 0, 0, 0, ratio}};
   }
   const auto machine = MachineTable::Parse(file.dump(), "test");
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
   return std::get<InnerProductSpec>(program.steps[0].spec).product;
 }
 
@@ -430,7 +443,8 @@ Program InvertedResidualProgram(DType dtype, EltwiseSpec middle = {EltwiseKind::
 // ---- choices that no times are needed for ----
 
 std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bool has_low = true) {
-  return ChooseKernels(ForcedKernel(kernel), {nullptr, has_low, true, 2, has_low, has_low}, program);
+  const MachineCapabilities capabilities{has_low, has_low, has_low, true, true};
+  return ChooseKernels(ForcedKernel(kernel), capabilities, nullptr, program, 2);
 }
 
 std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
@@ -495,8 +509,8 @@ TEST(ChooseKernels, ForcedNowhereElse) {
 }
 
 TEST(ChooseKernels, ImagesWithFewChannels) {
-  const auto is_taken = [](Program program, bool library_is_channels_last = true) {
-    ChooseKernels(ForcedKernel("image_convolution_float32"), {nullptr, true, library_is_channels_last, 2}, &program);
+  const auto is_taken = [](Program program, bool is_channels_last = true) {
+    ChooseKernels(ForcedKernel("image_convolution_float32"), Of(is_channels_last), nullptr, &program, 2);
     return std::get<ConvolutionSpec>(program.steps[0].spec).image == kF32;
   };
   EXPECT_TRUE(is_taken(OfImage(kF32)));
@@ -546,7 +560,7 @@ TEST(ChooseKernels, ImagesArePooled) {
 
 TEST(ChooseKernels, ImagesAreNotPooledOtherwise) {
   const auto stay = [](Program program, bool is_channels_last = true) {
-    ChooseKernels(ForcedKernel("pooled_image_convolution_float32"), {nullptr, true, is_channels_last, 2}, &program);
+    ChooseKernels(ForcedKernel("pooled_image_convolution_float32"), Of(is_channels_last), nullptr, &program, 2);
     return program.steps.size() == 2;
   };
   EXPECT_FALSE(stay(OfPooledImage(kF32)));
@@ -593,7 +607,7 @@ TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
     file["steps"]["convolution_first float32"] = {{0, 0, 0, 0, 0, 0, 0, ratio}};
     const auto machine = MachineTable::Parse(file.dump(), "test");
     Program program = OfImage(kF32);
-    ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
+    ChooseKernels(PredictedKernels(), Of(true), machine.get(), &program);
     EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).image.has_value(), ratio > 0);
   }
 }
@@ -655,7 +669,7 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
     file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
     const auto machine = MachineTable::Parse(file.dump(), "test");
     Program program = InvertedResidualProgram(kF32);
-    ChooseKernels(PredictedKernels(), {machine.get(), true, true}, &program);
+    ChooseKernels(PredictedKernels(), Of(true), machine.get(), &program);
     return program.steps.size();
   };
   EXPECT_EQ(steps_with(1), 1u);
@@ -722,7 +736,7 @@ TEST(ChooseKernels, AProductThatTakesItsScaleForgetsItsKernel) {
 TEST(ChooseKernels, SaysWhatItPredicts) {
   Program program = OneConvolution(kF32, 28);
   const auto machine = MachineOfSpeeds(2e9);
-  ChooseKernels(PredictedKernels(), {machine.get(), true}, &program);
+  ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
   EXPECT_EQ(program.steps[0].choice->kernel, "winograd_f4x4_f32");
   EXPECT_GT(program.steps[0].choice->predicted_seconds.value(), 0);
 }

@@ -31,7 +31,7 @@ StepFeatures OneStep(const std::string& group, double flops, std::size_t bytes, 
 TEST(MachineTable, ArithmeticOrTrafficAndAStart) {
   const auto machine = Parse(MachineFile());
   EXPECT_EQ(machine->name(), "small");
-  EXPECT_TRUE(machine->has_bf16());
+  EXPECT_TRUE(machine->capabilities().onednn_has_bf16);
   EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1e6, 8)), 1e-6 + 1e-3);
   EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1e6, 8, DType::kBFloat16)), 1e-6 + 5e-4);
   EXPECT_DOUBLE_EQ(machine->Seconds(OneStep("a", 1, 1000)), 1e-6 + 1e-6);
@@ -73,15 +73,33 @@ TEST(MachineTable, SmallWindowsHaveOneLawForAllOutputs) {
   EXPECT_NEAR(seconds("convolution_kxk bfloat16-float32"), 8 * base, 1e-9);
 }
 
+// Of what a file holds: what was measured, and the instruction set.
+TEST(MachineTable, Capabilities) {
+  Json file = MachineFile();
+  file["has_bfloat16"] = false;
+  const MachineCapabilities none = Parse(file)->capabilities();
+  EXPECT_FALSE(none.has_bf16 || none.has_int16 || none.has_tiles || none.onednn_has_bf16);
+  EXPECT_FALSE(none.onednn_is_channels_last || none.ComputesBF16());
+  file["has_bfloat16"] = true;
+  file["isa"] = "avx512_core_amx";
+  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16 channels_last"] = {{1, 2, 1}};
+  const MachineCapabilities tiles = Parse(file)->capabilities();
+  EXPECT_TRUE(tiles.has_bf16 && tiles.has_tiles && tiles.onednn_has_bf16 && tiles.onednn_is_channels_last);
+  EXPECT_FALSE(tiles.has_int16);
+  file["isa"] = "avx2";
+  EXPECT_FALSE(Parse(file)->capabilities().onednn_is_channels_last);
+}
+
 // What the library does not compute in bfloat16 it computes in float32, and somebody casts.
 TEST(MachineTable, StepsOfTheLibraryBetweenCasts) {
   Json file = MachineFile();
   file["has_bfloat16"] = false;
   file["steps"]["a float32"] = {{1, 2, 1}};
-  EXPECT_FALSE(Parse(file)->computes_bf16());
+  EXPECT_FALSE(Parse(file)->capabilities().ComputesBF16());
   file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{1, 2, 1}};
   const auto machine = Parse(file);
-  EXPECT_TRUE(machine->computes_bf16() && machine->knows_int16() && !machine->has_bf16());
+  EXPECT_TRUE(machine->capabilities().ComputesBF16() && machine->capabilities().has_int16 &&
+              !machine->capabilities().onednn_has_bf16);
   StepFeatures ours = OneStep("a bfloat16", 1e6, 1000, DType::kBFloat16), theirs = ours;
   theirs.by_library = true;
   EXPECT_DOUBLE_EQ(machine->Seconds(ours), 1e-6 + 5e-4);
