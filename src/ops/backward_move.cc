@@ -242,17 +242,25 @@ std::vector<std::int64_t> StaticPlaces(LowerContext& c, const BackwardMoveParam&
   return Places(p, arrays);
 }
 
-// A part of a larger array, in either direction, in any layout.
+// Where the data begin in the operator's output, if it puts arrays side by side.
+std::optional<IntTuple> JoinedAt(LowerContext& c, const BackwardMoveParam& p) {
+  const auto* joins = p.node->op()->Find<JoinsArrays>();
+  if (joins == nullptr) return std::nullopt;
+  std::vector<Shape> shapes;
+  for (const int slot : SlotsOf(p)) shapes.push_back(c.in_type(slot).shape);
+  return joins->begins(*p.node, static_cast<int>(p.slot), shapes);
+}
+
+// A part of a larger array, in either direction, in any layout. Other operators than those with a fact are tried.
 bool LowerBox(LowerContext& c) {
   const auto& p = c.node().params<BackwardMoveParam>();
   const Shape &gradient = c.in_type(0).shape, &data = c.out_type(0).shape;
   const DType dtype = c.out_type(0).dtype;
   const bool fits = c.in_type(0).dtype == dtype && (dtype == DType::kFloat32 || dtype == DType::kBFloat16);
   if (!fits || data.size() == 0 || data.rank() == 0 || !IsStatic(p)) return false;
-  if (const auto* joins = p.node->op()->Find<JoinsArrays>()) {
-    std::vector<Shape> shapes;
-    for (const int slot : SlotsOf(p)) shapes.push_back(c.in_type(slot).shape);
-    return c.SetOut(0, EmitBox(c, joins->begins(*p.node, static_cast<int>(p.slot), shapes))), true;
+  if (const auto begins = JoinedAt(c, p)) return c.SetOut(0, EmitBox(c, *begins)), true;
+  if (const auto* cuts = p.node->op()->Find<CutsArray>(); cuts != nullptr && gradient.size() != 0) {
+    if (const auto begins = cuts->begins(*p.node, data, gradient)) return c.SetOut(0, EmitBorders(c, *begins)), true;
   }
   constexpr std::int64_t kFoundByTrying = 1 << 22;
   if (std::max(data.size(), gradient.size()) > kFoundByTrying) return false;

@@ -18,9 +18,15 @@ struct LooksUpRows {
   std::function<std::optional<OutOfRange>(const Node&)> rows;
 };
 
-// A fact of operators that put arrays side by side: where the elements of input `slot` begin in the output.
+// A fact of operators that put arrays side by side, or constants around them: where the elements of input `slot` begin
+// in the output; nullopt where the borders are no constants.
 struct JoinsArrays {
-  std::function<IntTuple(const Node&, int slot, const std::vector<Shape>& inputs)> begins;
+  std::function<std::optional<IntTuple>(const Node&, int slot, const std::vector<Shape>& inputs)> begins;
+};
+
+// A fact of operators that cut a part out of the data: where that begins; nullopt where it leaves out elements between.
+struct CutsArray {
+  std::function<std::optional<IntTuple>(const Node&, const Shape& data, const Shape& output)> begins;
 };
 
 // Rule of an operator whose output 0 consists of elements of input `slot` and of constants, chosen by its attributes

@@ -88,6 +88,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIgnored}, AlwaysCommutes})
         .Set(MoveGradient())
+        .Set(CutsArray{BeginOf})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{[](LowerContext& c) {
           const SliceSpec work{BeginOf(c.node(), c.in_type(0).shape, c.out_type(0).shape)};

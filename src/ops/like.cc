@@ -79,6 +79,9 @@ void SliceLikeReference(const Node&, std::span<const NDArray> in, std::span<NDAr
         .Set(DTypeOfFirst())
         .Set(FactsOfLike())
         .Set(MoveGradient())
+        .Set(CutsArray{[](const Node&, const Shape& data, const Shape&) {
+          return IntTuple(static_cast<std::size_t>(data.rank()), 0);
+        }})
         .Set(ReferenceKernel{SliceLikeReference})
         .Set(LowerRule{[](LowerContext& c) {
           const SliceSpec work{std::vector<std::int64_t>(static_cast<std::size_t>(c.out_type(0).shape.rank()), 0)};

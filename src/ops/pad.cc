@@ -73,6 +73,14 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   }
 }
 
+// A constant border has no gradient.
+std::optional<IntTuple> BeginsOf(const Node& node, int, const std::vector<Shape>&) {
+  const auto& p = node.params<PadParam>();
+  IntTuple begins;
+  for (std::size_t i = 0; i < p.pad_width.size(); i += 2) begins.push_back(p.pad_width[i]);
+  return p.mode == "constant" ? std::optional(begins) : std::nullopt;
+}
+
 bool Lower(LowerContext& c) {
   const auto& p = c.node().params<PadParam>();
   PadSpec work{ModeOf(p), {}, {}, BytesOfOne(c.in_type(0).dtype, p.constant_value)};
@@ -109,6 +117,7 @@ bool Lower(LowerContext& c) {
           return p.mode == "constant" ? Hull(q.in[0], ValueRange::Of(p.constant_value)) : q.in[0];
         }})
         .Set(MoveGradient())
+        .Set(JoinsArrays{BeginsOf})
         .Set(ReferenceKernel{Reference})
         .Set(KernelRule{Lower});
 

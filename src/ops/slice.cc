@@ -50,16 +50,6 @@ void CopyRanges(const NDArray& in, const std::vector<Range>& ranges, NDArray& ou
   }
 }
 
-bool LowerRanges(LowerContext& c, const std::vector<Range>& ranges) {
-  SliceSpec work;
-  for (const Range& range : ranges) {
-    if (range.step != 1) return false;
-    work.begins.push_back(range.begin);
-  }
-  c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
-  return true;
-}
-
 Shape SizesOf(const std::vector<Range>& ranges) {
   std::vector<std::int64_t> dims;
   for (const Range& range : ranges) dims.push_back(range.size);
@@ -75,6 +65,21 @@ Move MoveOf(const Shape& data, const std::vector<Range>& ranges) {
     from[i] = static_cast<std::int64_t>(stride * static_cast<std::uint64_t>(ranges[i].step));
   }
   return MoveTo(SizesOf(ranges), from, static_cast<std::int64_t>(first));
+}
+
+std::optional<IntTuple> BeginsOf(const std::vector<Range>& ranges) {
+  IntTuple begins;
+  for (const Range& range : ranges) {
+    if (range.step != 1) return std::nullopt;
+    begins.push_back(range.begin);
+  }
+  return begins;
+}
+
+bool LowerRanges(LowerContext& c, const std::vector<Range>& ranges) {
+  const std::optional<IntTuple> begins = BeginsOf(ranges);
+  if (begins) c.SetOut(0, c.Emit(SliceSpec{*begins}, {c.in(0)}, c.out_type(0)));
+  return begins.has_value();
 }
 
 struct SliceParam {
@@ -131,6 +136,9 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(SameDType())
       .Set(AmpFacts{Arithmetic::kMovesData, {}, AlwaysCommutes})
       .Set(MoveGradient())
+      .Set(CutsArray{[](const Node& node, const Shape& data, const Shape&) {
+        return BeginsOf(RangesOf(node, node.params<P>(), data));
+      }})
       .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         CopyRanges(in[0], RangesOf(node, node.params<P>(), in[0].shape()), out[0]);
       }})

@@ -206,3 +206,9 @@ def test_numpy_arithmetic_behind_a_classic_operator():
     expected = net(x)
     net.hybridize()
     assert expected.dtype == net(x).dtype == np.bool_ and net(x).tolist() == expected.tolist() == [False, True]
+
+
+def test_parameters_of_mxnet_2_are_shown_by_place(numpy_mode):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=4, use_bias=False))
+    assert str(net.collect_params()).startswith("{'0.weight': Parameter ")

@@ -199,7 +199,7 @@ def test_parameters_can_be_looked_at():
     assert (weight.name, weight.shape, weight.dtype) == ("fc_weight", (3, 4), np.dtype("f4"))
     np.testing.assert_array_equal(weight.data().asnumpy(), WEIGHT)
     assert "fc_weight" in repr(weight)
-    assert repr(block) == "SymbolBlock(data -> bn_output)" and block.input_names == ["data"]
+    assert repr(block) == "SymbolBlock(\n<Symbol bn> : 1 -> 1\n)" and block.input_names == ["data"]
     assert block.hybridize(static_alloc=True) is None
 
 

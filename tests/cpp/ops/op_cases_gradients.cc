@@ -226,7 +226,8 @@ std::string Lines(const AttrMap& attrs) {
 }
 
 OpCase DrawBackwardMove(Random& random) {
-  const char* op = random.Of({"slice_axis", "tile", "reverse", "take", "Pad", "Concat", "Embedding", "SequenceMask"});
+  const char* op = random.Of({"slice_axis", "slice", "slice_like", "Crop", "tile", "reverse", "take", "Pad", "Concat",
+                              "Embedding", "SequenceMask"});
   OpCase c = DrawOf(random, op);
   const std::size_t slot = op == std::string("Embedding") ? 1 : 0;
   const DType dtype = random.Type(op == std::string("Embedding") ? FloatTypes() : AllTypes());

@@ -56,6 +56,23 @@ TEST(Lower, LowPrecisionWithoutHardwareIsArithmeticBetweenCasts) {
   EXPECT_EQ(Works(model), "call");
 }
 
+// Arrays of 64 GiB: what would look at elements, or hold a table of them, ends here.
+TEST(Lower, GradientsOfPartsAreBordersWhateverTheirSize) {
+  const Shape data{64, 256, 1024, 1024};
+  const auto work = [&](const char* op, const std::string& attributes, const Shape& gradient) {
+    TestModel model;
+    model.types["gradient"] = {DType::kFloat32, gradient};
+    model.types["data"] = {DType::kFloat32, data};
+    model.symbol =
+        Op("_backward_move", "back", {Var("gradient"), Var("data")}, {{"operator", op}, {"attributes", attributes}});
+    return Works(model);
+  };
+  EXPECT_EQ(work("slice", "begin=(1, 2)\nend=(None, -3)\n", {63, 251, 1024, 1024}), "pad");
+  EXPECT_EQ(work("slice_axis", "axis=-1\nbegin=5\nend=1000\n", {64, 256, 1024, 995}), "pad");
+  EXPECT_EQ(work("Crop", "num_args=1\noffset=(3, 4)\nh_w=(512, 256)\n", {64, 256, 512, 256}), "pad");
+  EXPECT_EQ(work("Pad", "mode=constant\npad_width=(0, 0, 0, 0, 1, 2, 3, 4)\n", {64, 256, 1027, 1031}), "slice");
+}
+
 TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
   TestModel model;
   model.types["x"] = {DType::kBFloat16, {4, 8}};

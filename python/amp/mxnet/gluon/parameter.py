@@ -425,6 +425,8 @@ class ParameterDict(dict):
             parameter.cast(dtype)
 
     def __repr__(self):
+        if self.owner is not None and self.owner._generation.names_places:
+            return dict.__repr__(self)  # as in MXNet 2, where it is a dict
         head = f"{self.prefix or 'ParameterDict'} ("
         return "\n".join([head, *(f"  {parameter!r}" for parameter in self.values()), ")"])
 

@@ -251,7 +251,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
         return other
 
     def __repr__(self):
-        return f"SymbolBlock({', '.join(self._input_names)} -> {', '.join(self.list_outputs())})"
+        return f"SymbolBlock(\n{self._symbol!r} : {len(self._input_names)} -> {len(self.list_outputs())}\n)"
 
     # ---- checks ----
 
