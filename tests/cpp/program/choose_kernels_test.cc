@@ -618,7 +618,7 @@ TEST(ChooseKernels, APredictionIsThatOfTheStep) {
   const auto machine = MachineTable::Parse(file.dump(), "test");
   for (const char* kernel : {"depthwise_block_float32", "expanding_depthwise_block_float32"}) {
     Program program = InvertedResidualProgram(kF32);
-    ChooseKernels(ForcedKernel(kernel), {machine.get(), true, true}, &program);
+    ChooseKernels(ForcedKernel(kernel), Of(true), machine.get(), &program);
     const Step& block = program.steps.back();
     ASSERT_EQ(KernelOf(block), kernel);
     StepTypes types;
@@ -653,7 +653,7 @@ TEST(ChooseKernels, ABlockNeedsStepsThatItKnows) {
   Force("expanding_depthwise_block_float32", &read_twice);
   EXPECT_EQ(read_twice.steps.size(), 3u);
   Program blocked = InvertedResidualProgram(kF32);
-  ChooseKernels(ForcedKernel("depthwise_block_float32"), {nullptr, true, false, 2}, &blocked);
+  ChooseKernels(ForcedKernel("depthwise_block_float32"), kWithBF16, nullptr, &blocked, 2);
   EXPECT_EQ(blocked.steps.size(), 3u);
 }
 
@@ -703,8 +703,8 @@ TEST(ChooseKernels, ReplaysARecord) {
   record.Set(Force(kLibraryKernel, &given)[0].key, "winograd_f4x4_f32");
   const auto chosen = [&](int num_threads, std::int64_t size) {
     Program program = OneConvolution(kF32, size);
-    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, true, num_threads},
-                  &program);
+    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), Of(true), nullptr, &program,
+                  num_threads);
     return *program.steps[0].choice;
   };
   EXPECT_EQ(chosen(2, 28).kernel, "winograd_f4x4_f32");
@@ -723,7 +723,7 @@ TEST(ChooseKernels, AProductThatTakesItsScaleForgetsItsKernel) {
   TunedKernels record;
   record.Set(layers[0].key, "pointwise_strassen_float32");
   const auto choose = [&] {
-    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), {nullptr, true, true, 2}, &program);
+    ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), Of(true), nullptr, &program, 2);
     return std::get<ConvolutionSpec>(program.steps.back().spec);
   };
   EXPECT_TRUE(choose().strassen);
