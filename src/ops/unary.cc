@@ -314,7 +314,11 @@ template <class Definition>
 void AddRange(const Row& row, Definition& definition) {
   for (const Interval& interval : kIntervals) {
     if (row.name != std::string_view(interval.name)) continue;
-    definition.Set(RangeRule{[&row, &interval](const RangeQuery& q, int) { return RangeOf(row, interval, q.in[0]); }});
+    definition.Set(RangeRule{[&row, &interval](const RangeQuery& q, int) {
+      const ValueRange exact = RangeOf(row, interval, q.in[0]);
+      const bool may_be_cut_off = row.integer == nullptr && q.in[0].is_integer;  // what float32 makes of integers
+      return may_be_cut_off ? RoundedTo(exact, DType::kFloat32) : exact;
+    }});
     // A sign survives rounding.
     const bool is_sign = std::string_view(row.name).find("sign") != std::string_view::npos;
     const bool steps = interval.wholes == Wholes::kAll && !is_sign;
