@@ -6,6 +6,7 @@
 
 #include "kernels/pointwise.h"
 #include "kernels/winograd.h"
+#include "program/machine_capabilities.h"
 
 namespace amp {
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "program/machine_capabilities.h"
-
 namespace amp {
+
+struct MachineCapabilities;
 
 // Whether oneDNN computes bfloat16 in hardware here (AVX-512 BF16 or AMX). ONEDNN_MAX_CPU_ISA has a say in this;
 // compare kernels::CpuHasBF16, which asks the CPU alone.

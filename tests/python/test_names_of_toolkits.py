@@ -53,7 +53,6 @@ REFUSED = {
     "npx.quantized_conv": "int8",
     "sym.contrib.dgl_subgraph": "sparse",
     "sym.sgd_update": "use mx.nd",
-    "sym.np.unique": "NumPy computes it",
 }
 
 
