@@ -210,11 +210,10 @@ std::vector<std::string> BackwardInputs() {
     RegisterOp<NoParam>("_contrib_hawkesll")
         .Doc(
             "The logarithm of how likely the events of N samples are under K Hawkes processes of the intensities\n"
-            "lda + alpha * sum of beta * exp(-beta * age) over the process' earlier events, and the states: those sums "
-            "of\n"
-            "exp(-beta * age) at max_time. Event i is lags[:, i] after the one before and of process marks[:, i]; "
-            "samples have\n"
-            "valid_length events. As in MXNet lda, alpha and beta have gradients, of the likelihood.")
+            "lda + alpha * sum of beta * exp(-beta * age) over the process' earlier events, and the states:\n"
+            "those sums of exp(-beta * age) at max_time. Event i is lags[:, i] after the one before and of process\n"
+            "marks[:, i]; samples have valid_length events. As in MXNet lda, alpha and beta have gradients, of the\n"
+            "likelihood.")
         .Inputs(InputNames())
         .Outputs({"output", "out_state"})
         .VisibleOutputs([](const NoParam&) { return 2; })

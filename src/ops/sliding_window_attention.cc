@@ -164,29 +164,28 @@ constexpr const char* kContext = "_contrib_sldwin_atten_context";
 constexpr const char* kTransposed = "_sldwin_atten_transposed";
 
 [[maybe_unused]] const auto kScoreCard =
-    Registered("_contrib_sldwin_atten_score", "_npx_sldwin_atten_score",
-               "The products of every query (batch, position, head, values) with the keys of its window: w keys before "
-               "it, its own\n"
-               "and, if symmetric, w behind it, `dilation` of its head apart. Those outside of the sequence are 0.",
+    Registered(kScore, "_npx_sldwin_atten_score",
+               "The products of every query (batch, position, head, values) with the keys of its window:\n"
+               "w keys before it, its own and, if symmetric, w behind it, `dilation` of its head apart.\n"
+               "Those outside of the sequence are 0.",
                {"query", "key", "dilation"}, "score", InferScores, Multiply<Product::kScores>, [](GradientContext& c) {
                  c.Set(0, c.Call(kContext, {c.gradient(), c.in(1), c.in(2)}, c.attrs()));
                  c.Set(1, c.Call(kTransposed, {c.gradient(), c.in(0), c.in(2)}, c.attrs()));
                });
 
 [[maybe_unused]] const auto kContextCard = Registered(
-    "_contrib_sldwin_atten_context", "_npx_sldwin_atten_context",
-    "The sums of the values (batch, position, head, values) in the window of every position, weighted with its scores\n"
-    "(batch, position, head, window): what _contrib_sldwin_atten_score gives.",
+    kContext, "_npx_sldwin_atten_context",
+    "The sums of the values (batch, position, head, values) in the window of every position,\n"
+    "weighted with its scores (batch, position, head, window): what _contrib_sldwin_atten_score gives.",
     {"score", "value", "dilation"}, "context_vec", InferSums, Multiply<Product::kSeen>, [](GradientContext& c) {
       c.Set(0, c.Call(kScore, {c.gradient(), c.in(1), c.in(2)}, c.attrs()));
       c.Set(1, c.Call(kTransposed, {c.in(0), c.gradient(), c.in(2)}, c.attrs()));
     });
 
 [[maybe_unused]] const auto kTransposedCard =
-    Registered("_sldwin_atten_transposed", nullptr,
-               "The sums over all positions that see a position, of their values weighted with their scores of it: the "
-               "gradient of\n"
-               "what is seen.",
+    Registered(kTransposed, nullptr,
+               "The sums over all positions that see a position, of their values weighted with their scores\n"
+               "of it: the gradient of what is seen.",
                {"score", "value", "dilation"}, "output", InferSums, Multiply<Product::kOfSeen>, [](GradientContext& c) {
                  c.Set(0, c.Call(kScore, {c.in(1), c.gradient(), c.in(2)}, c.attrs()));
                  c.Set(1, c.Call(kContext, {c.in(0), c.gradient(), c.in(2)}, c.attrs()));

@@ -380,8 +380,9 @@ def simple_bind(symbol, shapes, dtypes, grad_req="write", group2ctx=None, kind=B
     _refuse_unknown([(name, shape) for group in groups for name, (_, shape) in zip(*group)])
     arrays = [{name: _packing.zeros(*type) for name, type in zip(*group)} for group in groups]
     gradients = {name: _packing.zeros(*type) for name, type in zip(*groups[0]) if requests[name] != "null"}
+    places = places_of_groups(symbol, group2ctx)
     for placed in (arrays[0], gradients):
-        place(placed, places_of_groups(symbol, group2ctx))
+        place(placed, places)
     return kind(symbol, *arrays, inputs_of(symbol) & set(shapes), requests, gradients)
 
 

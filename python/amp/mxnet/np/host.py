@@ -79,7 +79,7 @@ def on_host(name, function, args, kwargs, converted=None):
     if any(isinstance(value, NDArray) for value in given):  # else the result is a constant
         _trace.refuse(name)
     if isinstance(function, np.ufunc):
-        _without_defaults(name, kwargs)
+        kwargs = _without_defaults(name, kwargs)
     if "interpolation" in kwargs and name.rpartition(".")[2] in _WITH_METHODS:
         kwargs["method"] = kwargs.pop("interpolation")
     result = (converted or _arrays)(function(*_theirs(args), **{key: _theirs(value) for key, value in kwargs.items()}))
