@@ -59,6 +59,24 @@ BodyPlanner PlannerOf(const CompileOptions& options, const ConstantStore& store,
   };
 }
 
+bool ChoosesKernels(const CompileOptions& options) {
+  return options.mode == NumericMode::kFast && options.kernels != nullptr && options.backend == Backend::kOneDnn &&
+         PassEnabled("ChooseKernels");
+}
+
+LowerOptions LowerOptionsOf(const Model& model, const CompileOptions& options,
+                            const MachineCapabilities& capabilities) {
+  const bool is_native = capabilities.onednn_has_bf16 || (ChoosesKernels(options) && capabilities.has_int16);
+  LowerOptions lower{.reference = options.backend == Backend::kReference,
+                     .native_bf16 = is_native,
+                     .in_float32 = std::vector<bool>(model.graph().num_nodes()),
+                     .alternate = options.alternate};
+  if (options.machine != nullptr && is_native) {
+    lower.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
+  }
+  return lower;
+}
+
 // What is known of nodes that the library refuses.
 struct Refusals {
   const Model& model;
@@ -92,47 +110,49 @@ struct Refusals {
   }
 };
 
-LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
-  const bool is_fast = options.mode == NumericMode::kFast;
-  const bool folds_pads = is_fast && PassEnabled("FoldPads") && options.backend == Backend::kOneDnn;
-  const bool fuses = PassEnabled("FusePostOps") && options.backend == Backend::kOneDnn;
-  const bool fuses_maps = PassEnabled("FuseMaps") && options.backend == Backend::kOneDnn;
-  const bool chooses = is_fast && PassEnabled("ChooseLayouts");
-  const bool chooses_kernels =
-      is_fast && options.kernels != nullptr && options.backend == Backend::kOneDnn && PassEnabled("ChooseKernels");
-  const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
-  LowerOptions lower_options{.reference = options.backend == Backend::kReference,
-                             .native_bf16 = capabilities.onednn_has_bf16 || (chooses_kernels && capabilities.has_int16),
-                             .in_float32 = std::vector<bool>(model.graph().num_nodes()),
-                             .alternate = options.alternate};
-  if (options.machine != nullptr && lower_options.native_bf16) {
-    lower_options.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
+struct ChosenProgram {
+  LoweredGraph lowered;
+  std::vector<LayerDecision> decisions;
+  bool keeps_denormals = false;
+};
+
+// The stages before layouts are assigned.
+ChosenProgram LowerAndChoose(const Model& model, const CompileOptions& options,
+                             const MachineCapabilities& capabilities, const Refusals& refusals, ConstantStore* store) {
+  const bool is_fast = options.mode == NumericMode::kFast, is_onednn = options.backend == Backend::kOneDnn;
+  // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
+  ChosenProgram chosen{Lower(model, *refusals.lowering), {}};
+  store->AddArrays(chosen.lowered.constants);
+  Program& program = chosen.lowered.program;
+  chosen.keeps_denormals = std::any_of(program.steps.begin(), program.steps.end(),
+                                       [](const Step& step) { return step.alternate.has_value(); });
+  // What another plan of this model packed already is a constant now, and is not computed again.
+  RemoveKnownConstants(*store, &program);
+  // FoldPads: first, because pads stand between what may be fused.
+  if (is_fast && is_onednn && PassEnabled("FoldPads")) FoldPads(refusals.do_not_fuse, &program);
+  // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
+  // (wider slopes) may be known from another plan, too.
+  if (is_onednn && PassEnabled("FusePostOps")) FusePostOps(options.mode, refusals.do_not_fuse, &program);
+  RemoveKnownConstants(*store, &program);
+  // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
+  if (is_onednn && PassEnabled("FuseMaps")) FuseMaps(options.mode, &program);
+  // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
+  if (ChoosesKernels(options)) {
+    chosen.decisions = ChooseKernels(*options.kernels, capabilities, options.machine.get(), &program,
+                                     EffectiveThreads(options.num_threads));
   }
+  return chosen;
+}
+
+LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
+  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
+  const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
+  LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
   std::vector<std::string> taken;
   lower_options.plan_body = PlannerOf(options, *store, &taken);
   Refusals refusals{model, &lower_options};
   for (;;) {
-    // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
-    LoweredGraph lowered = Lower(model, lower_options);
-    store->AddArrays(lowered.constants);
-    const bool keeps_denormals = std::any_of(lowered.program.steps.begin(), lowered.program.steps.end(),
-                                             [](const Step& step) { return step.alternate.has_value(); });
-    // What another plan of this model packed already is a constant now, and is not computed again.
-    RemoveKnownConstants(*store, &lowered.program);
-    // FoldPads: first, because pads stand between what may be fused.
-    if (folds_pads) FoldPads(refusals.do_not_fuse, &lowered.program);
-    // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
-    // (wider slopes) may be known from another plan, too.
-    if (fuses) FusePostOps(options.mode, refusals.do_not_fuse, &lowered.program);
-    RemoveKnownConstants(*store, &lowered.program);
-    // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
-    if (fuses_maps) FuseMaps(options.mode, &lowered.program);
-    // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
-    std::vector<LayerDecision> decisions;
-    if (chooses_kernels) {
-      decisions = ChooseKernels(*options.kernels, capabilities, options.machine.get(), &lowered.program,
-                                EffectiveThreads(options.num_threads));
-    }
+    auto [lowered, decisions, keeps_denormals] = LowerAndChoose(model, options, capabilities, refusals, store);
     // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
     if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
     // PutForwardFirst: once no stage moves steps any more.
@@ -186,6 +206,12 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());
   return plan;
+}
+
+std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOptions& options,
+                                             const MachineCapabilities& capabilities, ConstantStore* store) {
+  LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
+  return LowerAndChoose(model, options, capabilities, Refusals{model, &lower_options}, store).decisions;
 }
 
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params) {

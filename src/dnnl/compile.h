@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "dnnl/bind_options.h"
 #include "dnnl/plan.h"
 #include "passes/alternate.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
+#include "program/kernel_choice.h"
+#include "program/machine_capabilities.h"
 
 namespace amp {
 class KernelChooser;
@@ -51,5 +54,10 @@ std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
 // UnsupportedError for operators without any kernel.
 std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
                                     const std::shared_ptr<ConstantStore>& store);
+
+// What would compute the layers of a plan on a CPU that can do this. No plan is built, so it need not be this CPU; what
+// oneDNN fuses is asked of its code for this one.
+std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOptions& options,
+                                             const MachineCapabilities& capabilities, ConstantStore* store);
 
 }  // namespace amp::onednn

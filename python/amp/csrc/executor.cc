@@ -8,6 +8,7 @@
 #include "alternate.h"
 #include "bindings.h"
 #include "convert_options.h"
+#include "dnnl/chosen_kernels.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/find_machine.h"
 #include "dnnl/probe_machine.h"
@@ -40,6 +41,21 @@ std::unique_ptr<Executor> BuildExecutor(const Symbol& symbol, const py::dict& ar
   std::unique_ptr<Executor> executor;
   ReleaseGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
   return executor;
+}
+
+py::list ChosenKernelList(const Symbol& symbol, const py::dict& args, const py::dict& aux, const py::dict& input_types,
+                          const std::optional<py::dict>& reduce, int num_threads, const std::string& machine) {
+  const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
+  const TypeMap types = TypeMapOf(input_types);
+  BindOptions options;
+  options.num_threads = num_threads;
+  options.machine = machine;
+  if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
+  std::vector<LayerDecision> layers;
+  ReleaseGil([&] { layers = ChosenKernels(symbol, params, types, options); });
+  py::list list;
+  for (const LayerDecision& layer : layers) list.append(py::make_tuple(layer.key, layer.kernels[layer.chosen]));
+  return list;
 }
 
 std::vector<NDArray> InputsOf(const Executor& executor, const py::sequence& arrays) {
@@ -258,6 +274,9 @@ void BindExecutor(py::module_& module) {
         return names;
       },
       "Names of the kernels that may compute a layer in place of the library.");
+  module.def("chosen_kernels", &ChosenKernelList, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
+             py::arg("input_types"), py::arg("reduce_precision"), py::arg("num_threads"), py::arg("machine"),
+             "Pairs (layer, kernel) of the plan that an executor would have on a CPU of that class.");
   module.def(
       "machine_header",
       [](const std::string& machine, int threads) -> py::object {
