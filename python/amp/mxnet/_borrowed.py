@@ -63,8 +63,8 @@ _NAMES = {
     "sym": "Symbol load_json",
     "attribute": "AttrScope",
     "util": """
-        getenv is_np_array is_np_default_dtype is_np_shape np_array np_shape set_module set_np setenv use_np
-        wrap_ctx_to_device_func""",
+        getenv is_np_array is_np_default_dtype is_np_shape np_array np_default_dtype np_shape reset_np set_module set_np
+        set_np_shape setenv use_np use_np_array use_np_default_dtype use_np_shape wrap_ctx_to_device_func""",
 }
 
 # Of MXNet's C interface.

@@ -100,7 +100,7 @@ class _Backward:
         symbol, self._offsets = MonitoredGraph(_watched(runs)).with_offsets(types, runs.differentiated)
         types = {**types, **{offset.variable: (offset.dtype, offset.shape) for offset in self._offsets}}
         self._states = symbol.list_auxiliary_states()
-        self._zeros = {offset.variable: nd.zeros(offset.shape, dtype=offset.dtype) for offset in self._offsets}
+        self._zeros = {offset.variable: nd.create.zeros(offset.shape, dtype=offset.dtype) for offset in self._offsets}
         requests = dict.fromkeys(self._zeros, "write")
         self._runs = _runs_of(symbol, types, is_train, requests) if self._offsets else None
 

@@ -17,7 +17,7 @@ from ..executor import Executor as _Executor
 from ..executor import gradient_runs
 from ..sym import load_json
 from ..sym.slots import inputs_of
-from . import _packing
+from . import _generation, _packing
 from ._common_expressions import are_shared, shared
 from ._missing import getter
 from ._module_devices import place, places_of_groups
@@ -326,6 +326,8 @@ def cast_gradients(out_grads, outputs):
     if out_grads is None:
         return None
     out_grads = out_grads if isinstance(out_grads, (list, tuple)) else [out_grads]
+    if _generation.default().number == 1:
+        out_grads = out_grads[: len(outputs)]  # MXNet 1.x does not look at more
     arrays = [None if grad is None else _as_ndarray(grad, "out_grads") for grad in out_grads]
     dtypes = [output.dtype for output in outputs]
     dtypes += [None] * (len(arrays) - len(dtypes))  # refused by the run

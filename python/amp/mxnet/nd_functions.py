@@ -1,14 +1,12 @@
 """Functions of `mx.nd` that are no operators here: random arrays, updates of weights, loops."""
 
-import functools
-
 import numpy as np
 
 from .. import _trace, nd, sym
 from .._invoke import invoke, written
 from ..base import ArgumentError
 from ..nd.files import from_bytes
-from . import _generation, _random_functions, control_flow
+from . import _random_functions, _unknown_sizes, control_flow
 from ._custom import custom
 from ._custom_nodes import custom_symbol, register_with_graphs
 from ._random_functions import rand_zipfian, random_exponential
@@ -23,7 +21,6 @@ from .optimizer.several import (
     multi_sum_sq,
 )
 from .optimizer.updates import FUNCTIONS as UPDATES
-from .util import is_np_shape
 
 __all__ = [
     "CachedOp",
@@ -152,20 +149,6 @@ def dynamic_reshape(data, shape):
     return invoke("Reshape", [data], {}, {"shape": str(sizes)}, None, type(data))[0]
 
 
-def _without_nothing(tile):
-    """`tile` after `mx.install("1.9.1")`: 0 repetitions are an error outside of `np_shape`, where 0 is no size."""
-
-    @functools.wraps(tile)
-    def checked(*args, **kwargs):
-        if _generation.chosen() == 1 and not is_np_shape():
-            reps = kwargs.get("reps", args[1] if len(args) > 1 else ())
-            if 0 in (reps if isinstance(reps, (tuple, list)) else (reps,)):
-                raise ArgumentError(f"tile: reps {reps} make an array without elements, which exists in np_shape alone")
-        return tile(*args, **kwargs)
-
-    return checked
-
-
 def histogram(a, bins=10, range=None):
     """How many elements lie in each of a number of equal bins, or between the edges that an array has.
 
@@ -202,7 +185,8 @@ def install():
     for name, function in {**several.CONTRIB, **lans.FUNCTIONS}.items():
         setattr(nd.contrib, name, function)
     nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
-    nd.contrib.dynamic_reshape, nd.tile = dynamic_reshape, _without_nothing(nd.tile)
+    nd.contrib.dynamic_reshape = dynamic_reshape
+    _unknown_sizes.install()
     sym.contrib.rand_zipfian = _random_functions.zipfian_symbols
     nd._internal._sample_unique_zipfian = _random_functions.sample_unique_zipfian
     for function in (fill_element_0index, histogram, load_frombuffer, onehot_encode, reset_arrays, split_v2):

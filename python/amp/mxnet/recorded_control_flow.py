@@ -32,7 +32,7 @@ def foreach(trace, on_arrays, body, data, init_states):
         [*slices, *states],
     )
     inputs = [[trace.symbol_of(array) for array in group] for group in (arrays, states)]
-    symbols = symbol_control_flow.foreach(lambda parts, old: step(*parts, *old), *inputs)
+    symbols = symbol_control_flow.foreach_node(lambda parts, old: step(*parts, *old), *inputs)
     return _results(trace, values, symbols)
 
 

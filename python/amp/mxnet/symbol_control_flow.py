@@ -12,12 +12,17 @@ from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..sym import Symbol
+from . import _generation
 from ._nested import flattened
 
 __all__ = ["cond", "foreach", "while_loop"]
 
 _MARK = "__subgraph_name__"
 _numbers = itertools.count()
+
+
+class UnreadError(ArgumentError, AssertionError):
+    """A body does not read what it is given; an AssertionError, as in MXNet."""
 
 
 class _Body:
@@ -41,7 +46,7 @@ class _Body:
         """Where variables of these names are among the body's; raises ArgumentError where it does not read one."""
         unread = [number for number, name in enumerate(names) if name not in self.names]
         if unread:
-            raise ArgumentError(f"the body does not read {role} {unread[0]}")
+            raise UnreadError(f"the body does not read {role} {unread[0]}")
         return tuple(self.names.index(name) for name in names)
 
 
@@ -132,14 +137,20 @@ def _keeping(states, placeholders):
 def foreach(body, data, init_states, name="foreach"):
     """A node that calls `body(slice, states)` for each slice of `data` along its first axis: (outputs, states).
 
-    `data` and states are symbols or nested lists of them. Outputs of all steps are stacked. Raises ArgumentError
-    where the body does not read all data, or gives another number of states.
+    `data` and states are symbols or nested lists of them. Outputs of all steps are stacked. Raises ArgumentError where
+    the body gives another number of states or does not read all data. After `mx.install` it has to read all states,
+    too, as in MXNet.
 
     >>> step = lambda x, states: (x * 2, states + x)
     >>> outputs, states = mx.sym.contrib.foreach(step, amp.sym.var("x"), amp.sym.var("sum"))
     >>> outputs.eval(x=amp.nd.array([[1], [2], [3]]), sum=amp.nd.zeros((1,)))[0].asnumpy().ravel()
     array([2., 4., 6.], dtype=float32)
     """
+    return foreach_node(body, data, init_states, name, bool(_generation.chosen()))
+
+
+def foreach_node(body, data, init_states, name="foreach", reads_states=False):
+    """What `foreach` gives; whether the body has to read all states is an argument."""
     name = NameManager.current().get(None, f"_{name}")
     data, data_form = _symbols(data, "foreach: data")
     states, state_form = _symbols(init_states, "foreach: init_states")
@@ -151,7 +162,7 @@ def foreach(body, data, init_states, name="foreach"):
         for nested in (out, new):
             symbols, form = _symbols(nested, "foreach: what the body gives")
             forms.append((len(symbols), form))
-            yield from symbols if nested is out else _keeping(symbols, old)
+            yield from symbols if nested is out or reads_states else _keeping(symbols, old)
 
     cut = _Body(compose, [*slices, *old])
     (num_outputs, out_form), (num_states, new_form) = forms

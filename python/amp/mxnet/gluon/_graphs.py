@@ -4,7 +4,7 @@ import threading
 import warnings
 
 from ... import _devices
-from . import tracing
+from . import _call_forms, tracing
 from .base_block import Block
 
 _GRAPHS_KEPT = 8
@@ -16,11 +16,12 @@ class Graphs:
     def __init__(self):
         self.kept = []
         self._count = 0  # of recordings since the block has its present parts
+        self._form = None  # of the arguments of the first call
         self._lock = threading.Lock()
 
     def clear(self):
         """The next call records again."""
-        self.kept, self._count = [], 0
+        self.kept, self._count, self._form = [], 0, None
 
     def of_call(self, block, args, call=Block.__call__):
         """The block's graph for these arguments of `call`, recorded where none fits."""
@@ -38,7 +39,9 @@ class Graphs:
         return found
 
     def _record(self, block, args, call):
+        form = _call_forms.checked(block, args, self._form)
         graph = tracing.graph_of(block, args, call)
+        self._form = form
         graph.call_state = _state(block)
         if block._hook is not None:
             graph.block.register_op_hook(*block._hook)
@@ -57,7 +60,7 @@ class Graphs:
         return next((graph for graph in self.kept if not graph.fixed_sizes), self.kept[0] if self.kept else None)
 
     def __getstate__(self):
-        return {"kept": [], "_count": 0}
+        return {"kept": [], "_count": 0, "_form": None}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
