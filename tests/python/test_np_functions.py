@@ -510,3 +510,12 @@ def test_arrays_that_are_like_others_take_the_options_of_mxnet():
 
 def test_the_class_of_numpys_symbols_has_mxnets_name():
     assert type(mx.sym.np.exp(mx.sym.var("x").as_np_ndarray())) is mx.sym.np._Symbol
+
+
+@pytest.mark.parametrize("name", ["bitwise_left_shift", "bitwise_right_shift", "add", "maximum", "invert"])
+def test_options_that_mxnet_lacks_are_errors_of_both_classes(name):
+    operands = [mx.np.ones(2, dtype="int32")] * (1 if name == "invert" else 2)
+    for option in ({"where": False}, {"subok": False}, {"order": "C"}, {"casting": "safe"}, {"dtype": "int8"}):
+        for kind in (TypeError, NotImplementedError, amp.UnsupportedError):
+            with pytest.raises(kind, match=f"{name}: {next(iter(option))}="):
+                getattr(mx.np, name)(*operands, **option)

@@ -31,8 +31,12 @@ _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None,
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
+class OptionError(UnsupportedError, TypeError):
+    """An option of NumPy that MXNet has in some functions, with its default alone, and in others not at all."""
+
+
 def require_defaults(name, options):
-    """MXNet takes these options of NumPy with their defaults alone: UnsupportedError, TypeError for what is none."""
+    """MXNet takes these options of NumPy with their defaults alone: OptionError, TypeError for what is none."""
     for key, value in options.items():
         if key not in _DEFAULTS:
             raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
@@ -42,7 +46,7 @@ def require_defaults(name, options):
             np.dtype(value)
         default = _DEFAULTS[key]
         if value is not default and not (isinstance(value, str) and value == default):
-            raise UnsupportedError(f"{name}: {key}={value!r:.60} is not supported, nor is it in MXNet")
+            raise OptionError(f"{name}: {key}={value!r:.60} is not supported, nor is it in MXNet")
 
 
 def _without_defaults(name, kwargs):

@@ -1,6 +1,8 @@
 """Optimizers: `mx.optimizer.create("sgd", learning_rate=0.1)`, or the classes themselves.
 
-Formulas and defaults are those of MXNet 1.9.1. Updates are computed in float32, whatever the dtype of a weight.
+Formulas and defaults are those of MXNet 1.9.1; after `mx.install` of 2.x, and in `npx.set_np()` without `install`,
+those of MXNet 2: `SGD()` has the learning rate 0.1 there. Updates are computed in float32, whatever the dtype of a
+weight.
 """
 
 from .._missing import getter

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ...base import ArgumentError
-from .. import _generation as generations
 from .base import Formula, Optimizer
+from .of_generations import in_mxnet_2
 
 _f32 = np.float32
 
@@ -18,6 +18,7 @@ def _average(state, decay, value):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "beta1", "beta2", "epsilon", "lazy_update", lazy_update=False)
 class Adam(Formula):
     """Means of gradients and of their squares. The bias is corrected in the learning rate; epsilon is added after.
 
@@ -40,8 +41,7 @@ class Adam(Formula):
 
     def step(self, index, weight, grad, states):
         lr = self.step_size(index)
-        grad += _f32(self._get_wd(index)) * weight
-        self.clipped(grad)
+        self.decayed(grad, weight, index)
         mean, square = states
         _average(mean, self.beta1, grad)
         _average(square, self.beta2, grad * grad)
@@ -49,6 +49,7 @@ class Adam(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "beta1", "beta2", "epsilon", "correct_bias")
 class AdaBelief(Adam):
     """Adam whose second mean is that of the squares of what the first one did not expect. Of MXNet 2.
 
@@ -80,6 +81,8 @@ class AdaBelief(Adam):
 class AdamW(Formula):
     """Adam whose weight decay is beside the gradient: w -= lr * (m / (sqrt(v) + epsilon) + wd * w). Of MXNet 2.
 
+    The bias is corrected in the learning rate, that of the decay, too.
+
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdamW(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
     >>> weight.asnumpy().round(4)
@@ -99,12 +102,13 @@ class AdamW(Formula):
         mean, square = states
         _average(mean, self.beta1, grad)
         _average(square, self.beta2, grad * grad)
-        weight -= _f32(rate) * mean / (np.sqrt(square) + _f32(self.epsilon)) + _f32(lr * wd) * weight
+        weight -= _f32(rate) * mean / (np.sqrt(square) + _f32(self.epsilon)) + _f32(rate * wd) * weight
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "beta1", "beta2", "epsilon", epsilon=1e-8)
 class Adamax(Formula):
-    """Adam with the largest magnitude in place of the mean square.
+    """Adam with the largest magnitude, plus `epsilon`, in place of the root of the mean square.
 
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
@@ -114,18 +118,19 @@ class Adamax(Formula):
 
     num_states = 2
 
-    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+    epsilon = 0.0  # of optimizers that were pickled before
+
+    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, epsilon=0.0, **kwargs):
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1, self.beta2 = beta1, beta2
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def step(self, index, weight, grad, states):
         lr = self._get_lr(index) / (1 - self.beta1 ** self.count_of(index))
-        grad += _f32(self._get_wd(index)) * weight
-        self.clipped(grad)
+        self.decayed(grad, weight, index)
         mean, largest = states
         _average(mean, self.beta1, grad)
         np.maximum(_f32(self.beta2) * largest, np.abs(grad), out=largest)
-        weight -= _f32(lr) * mean / largest
+        weight -= _f32(lr) * mean / (largest + _f32(self.epsilon))
 
 
 @Optimizer.register
@@ -147,8 +152,7 @@ class Nadam(Formula):
 
     def step(self, index, weight, grad, states):
         t = self.count_of(index)
-        grad += _f32(self._get_wd(index)) * weight
-        self.clipped(grad)
+        self.decayed(grad, weight, index)
         now, following = (self.beta1 * (1 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1))
         self.m_schedule *= now
         mean, square = states
@@ -161,8 +165,9 @@ class Nadam(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "epsilon", epsilon=1e-6)
 class AdaGrad(Formula):
-    """Steps divided by the root of the sum of all squares.
+    """Steps divided by the root of the sum of all squares. Weight decay is part of the gradient in MXNet 2 alone.
 
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
@@ -179,9 +184,12 @@ class AdaGrad(Formula):
 
     def step(self, index, weight, grad, states):
         self.clipped(grad)
+        decay = _f32(self._get_wd(index)) * weight
+        if self._is_of_2:
+            grad += decay
         states[0] += grad * grad
-        grad /= np.sqrt(states[0] + _f32(self.float_stable_eps))
-        weight -= _f32(self._get_lr(index)) * (grad + _f32(self._get_wd(index)) * weight)
+        grad /= self.root(states[0], self.float_stable_eps)
+        weight -= _f32(self._get_lr(index)) * (grad if self._is_of_2 else grad + decay)
 
 
 @Optimizer.register
@@ -225,8 +233,7 @@ class RMSProp(Formula):
 
     def step(self, index, weight, grad, states):
         lr = _f32(self._get_lr(index))
-        grad += _f32(self._get_wd(index)) * weight
-        self.clipped(grad)
+        self.decayed(grad, weight, index)
         _average(states[0], self.gamma1, grad * grad)
         if self.centered:
             _, mean, delta = states
@@ -235,12 +242,13 @@ class RMSProp(Formula):
             delta -= lr * grad / np.sqrt(states[0] - mean * mean + _f32(self.epsilon))
             weight += delta
         else:
-            weight -= lr * grad / np.sqrt(states[0] + _f32(self.epsilon))
+            weight -= lr * grad / self.root(states[0], self.epsilon)
         if self.clip_weights:
             np.clip(weight, -self.clip_weights, self.clip_weights, out=weight)
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "rho", "epsilon", learning_rate=1.0, epsilon=1e-6)
 class AdaDelta(Formula):
     """Steps in the proportion of past steps to past gradients: AdaDelta(rho=0.9, epsilon=1e-5) without a learning rate.
 
@@ -254,30 +262,25 @@ class AdaDelta(Formula):
     """
 
     num_states = 2
-    _has_rate = False  # of optimizers that MXNet 1.x pickled
 
-    def __init__(self, *args, **kwargs):
-        self._has_rate = generations.of_new_block().number == 2
-        defaults = {"rho": 0.9, "epsilon": 1e-5}
-        if self._has_rate:
-            defaults = {"learning_rate": 1.0, "rho": 0.9, "epsilon": 1e-6}
-        given = {**defaults, **dict(zip(defaults, args)), **kwargs}
-        self.rho, self.epsilon = given.pop("rho"), given.pop("epsilon")
-        super().__init__(**given)
+    def __init__(self, rho=0.9, epsilon=1e-5, **kwargs):
+        super().__init__(**kwargs)
+        self.rho, self.epsilon = rho, epsilon
 
     def step(self, index, weight, grad, states):
         self.clipped(grad)
         of_grads, of_steps = states
         decay = _f32(self._get_wd(index)) * weight
-        if self._has_rate:
+        if self._is_of_2:
             grad += decay
         _average(of_grads, self.rho, grad * grad)
         grad *= np.sqrt(of_steps + _f32(self.epsilon)) / np.sqrt(of_grads + _f32(self.epsilon))
         _average(of_steps, self.rho, grad * grad)
-        weight -= _f32(self._get_lr(index)) * grad if self._has_rate else grad + decay
+        weight -= _f32(self._get_lr(index)) * grad if self._is_of_2 else grad + decay
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "lamda1", "beta")
 class Ftrl(Formula):
     """Follow the regularized leader; `lamda1` is the L1 part, and keeps weights at zero.
 
@@ -305,6 +308,7 @@ class Ftrl(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "beta1", "beta2", "epsilon", learning_rate=0.0025)
 class FTML(Formula):
     """Follow the moving leader.
 
@@ -322,8 +326,7 @@ class FTML(Formula):
 
     def step(self, index, weight, grad, states):
         lr, t = self._get_lr(index), self.count_of(index)
-        grad += _f32(self._get_wd(index)) * weight
-        self.clipped(grad)
+        self.decayed(grad, weight, index)
         d, v, z = states
         _average(v, self.beta2, grad * grad)
         root = np.sqrt(v / _f32(1 - self.beta2**t)) + _f32(self.epsilon)

@@ -13,6 +13,7 @@ from ..lr_scheduler import LRScheduler
 from ..util import is_np_array
 from . import for_mxnet, of_mxnet
 from .elementwise import run_formula
+from .of_generations import is_of_2
 
 _LOW = ("float16", "bfloat16")
 _FLOATS = ("float32", "bfloat16")  # of elementwise programs
@@ -37,6 +38,7 @@ class Optimizer:
     """
 
     opt_registry = {}
+    _is_of_2 = False  # whether the formula is that of MXNet 2; of optimizers that were pickled before
     _master_is_last = False  # states of multi_precision are (master, state), or (state, master) as MXNet's SGD has them
 
     def __init__(
@@ -56,6 +58,7 @@ class Optimizer:
     ):
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise ArgumentError(f"param_idx2name: expected a dict, got {type(param_idx2name).__name__}")
+        self._is_of_2 = is_of_2()
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
@@ -239,6 +242,21 @@ class Formula(Optimizer):
     def step(self, index, weight, grad, states):
         """Changes `weight` and `states` in place; `grad` is scaled already and may be written to."""
         raise NotImplementedError(f"{type(self).__name__} has no step")
+
+    def decayed(self, grad, weight, index):
+        """`grad` clipped, with the weight decay: which MXNet 1.x clips, too."""
+        decay = np.float32(self._get_wd(index)) * weight
+        if self._is_of_2:
+            self.clipped(grad)
+            grad += decay
+            return grad
+        grad += decay
+        return self.clipped(grad)
+
+    def root(self, square, epsilon):
+        """What gradients are divided by: MXNet 1.x takes the root of epsilon, too."""
+        epsilon = np.float32(epsilon)
+        return np.sqrt(square) + epsilon if self._is_of_2 else np.sqrt(square + epsilon)
 
     def clipped(self, grad):
         """Clips in place."""

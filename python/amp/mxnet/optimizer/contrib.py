@@ -6,11 +6,13 @@ from ... import nd
 from ...base import ArgumentError
 from .._missing import getter
 from .base import Formula, Optimizer
+from .of_generations import in_mxnet_2
 
 __all__ = ["GroupAdaGrad"]
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "epsilon", epsilon=1e-6)
 class GroupAdaGrad(Formula):
     """Steps divided by the root of a sum that each row of a matrix has: that of its mean squares.
 
@@ -41,7 +43,7 @@ class GroupAdaGrad(Formula):
             raise ArgumentError("GroupAdaGrad has no weight decay")
         self.clipped(grad)
         states[0] += np.square(grad).mean(axis=1, keepdims=True)
-        weight -= np.float32(self._get_lr(index)) * grad / np.sqrt(states[0] + np.float32(self.float_stable_eps))
+        weight -= np.float32(self._get_lr(index)) * grad / self.root(states[0], self.float_stable_eps)
 
 
 __getattr__ = getter(__name__)

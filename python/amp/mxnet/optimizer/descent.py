@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 
-from .. import _generation, random
+from .. import random
 from .base import Formula, Optimizer, zeros_like
+from .of_generations import in_mxnet_2
 
 _f32 = np.float32
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "momentum", "lazy_update", "multi_precision", learning_rate=0.1, lazy_update=False)
 class SGD(Formula):
     """w -= lr * (clip(g) + wd * w), with momentum v = momentum * v - lr * (...); w += v.
 
@@ -50,6 +52,7 @@ class SGD(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "momentum", "multi_precision", learning_rate=0.1, momentum=0.9)
 class NAG(SGD):
     """Nesterov's momentum: w += momentum**2 * v - (momentum + 1) * lr * (clip(g) + wd * w), then
     v = momentum * v - lr * (clip(g) + wd * w): by the new weight as in MXNet 1.x, by the old one as in 2.x.
@@ -73,7 +76,7 @@ class NAG(SGD):
 
     def decays_by_old_weight(self):
         """Whether the momentum takes the decay of the weight before the step."""
-        return _generation.default().number == 2
+        return self._is_of_2
 
 
 @Optimizer.register
@@ -108,6 +111,7 @@ class Signum(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", learning_rate=0.1)
 class SGLD(Formula):
     """Langevin dynamics: half a step of SGD and noise of variance lr, of `mx.random`'s generator.
 
@@ -124,6 +128,7 @@ class SGLD(Formula):
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "momentum", "lamda", learning_rate=0.1)
 class DCASGD(Formula):
     """SGD that compensates for the delay since the weight was read, with `lamda`.
 
@@ -141,18 +146,24 @@ class DCASGD(Formula):
         return zeros_like(weight), weight.copy()
 
     def step(self, index, weight, grad, states):
-        lr, wd = self._get_lr(index), self._get_wd(index)
+        lr, decay = _f32(self._get_lr(index)), _f32(self._get_wd(index)) * weight
         self.clipped(grad)
+        if self._is_of_2:
+            grad += decay  # which is compensated, too
+            decay = _f32(0)
         moment, previous = states
         moment *= _f32(self.momentum)
-        moment -= _f32(lr) * (grad + _f32(wd) * weight + _f32(self.lamda) * grad * grad * (weight - previous))
+        moment -= lr * (grad + decay + _f32(self.lamda) * grad * grad * (weight - previous))
         previous[...] = weight
         weight += moment
 
 
 @Optimizer.register
+@in_mxnet_2("learning_rate", "momentum", "eta", "epsilon", learning_rate=0.1, epsilon=1e-8)
 class LARS(SGD):
     """SGD whose learning rate is scaled by |w| / (|g| + wd |w| + eps), but for weights called gamma, beta and bias.
+
+    MXNet 2 names `eps` `epsilon`.
 
     >>> update, weight = mx.optimizer.get_updater(mx.optimizer.LARS(learning_rate=0.1)), amp.nd.array([1.0])
     >>> update(0, amp.nd.array([0.5]), weight)
@@ -163,6 +174,7 @@ class LARS(SGD):
     is_elementwise = False
 
     def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+        eps = kwargs.pop("epsilon", eps)
         super().__init__(momentum=momentum, lazy_update=lazy_update, **kwargs)
         self.eta, self.eps, self.momentum_correction = eta, eps, momentum_correction
         self.last_lr = self.cur_lr = None
