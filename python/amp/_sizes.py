@@ -1,5 +1,6 @@
 """Sizes of arrays that know whether Python read them, for graphs that are recorded from arrays."""
 
+import operator
 import os
 import sys
 from typing import NamedTuple
@@ -84,13 +85,16 @@ class Size:
         return np.asarray(self.__index__(), dtype)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return getattr(ufunc, method)(*(x.__index__() if type(x) is Size else x for x in inputs), **kwargs)
+        return getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+
+
+def _plain(value):
+    return value.__index__() if type(value) is Size else value
 
 
 def _forward(name):
     def method(self, *args):
-        value = self.__index__()
-        return getattr(value, name)(*(arg.__index__() if type(arg) is Size else arg for arg in args))
+        return getattr(self.__index__(), name)(*map(_plain, args))
 
     method.__name__ = name
     return method
@@ -108,8 +112,13 @@ def _compare(name):
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Size, f"__{_name}__", _compare(f"__{_name}__"))
-for _name in "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor".split():
-    setattr(Size, f"__{_name}__", _forward(f"__{_name}__"))
-    setattr(Size, f"__r{_name}__", _forward(f"__r{_name}__"))
+for _function in (
+    *map(vars(operator).get, "add sub mul truediv floordiv mod lshift rshift and_ or_ xor".split()),
+    divmod,
+    pow,
+):
+    _name = _function.__name__.strip("_")
+    setattr(Size, f"__{_name}__", lambda self, *args, call=_function: call(self.__index__(), *map(_plain, args)))
+    setattr(Size, f"__r{_name}__", lambda self, other, call=_function: call(_plain(other), self.__index__()))
 for _name in "neg abs invert float round".split():
     setattr(Size, f"__{_name}__", _forward(f"__{_name}__"))

@@ -352,6 +352,31 @@ OPEN = {
 }  # fmt: skip
 
 
+def test_sizes_meet_floats_and_numbers_of_numpy(mxnet_2):
+    found = {}
+
+    class Net(mx.gluon.HybridBlock):
+        def forward(self, x):
+            n = x.shape[1]
+            found["floats"] = [n * 0.5, 0.5 * n, n / 4.0, 2.0 / n, n**-0.5, 2.0**n, n + 0.5, 1.5 - n, n // 2.5, 4.5 % n]
+            found["ints"] = [n * True, 7 // n, n % 2, n << 1, 1 << n, n & 2, 6 | n, n ^ 1, pow(n, 2, 5), -n, abs(n)]
+            found["pairs"] = [divmod(n, 2.0), divmod(7, n), (n * np.float32(0.5), np.int64(2) * n)]
+            found["own"] = [n * n, n**n, n - x.shape[0], divmod(n, x.shape[0]), (n * mx.np.ones(2)).shape]
+            found["complex"] = n * 1j
+            with pytest.raises(TypeError, match="unsupported operand"):
+                n * None
+            return x * n**-0.5
+
+    net = Net()
+    net.hybridize()
+    np.testing.assert_allclose(net(mx.np.ones((2, 3))).asnumpy(), np.full((2, 3), 3**-0.5), rtol=1e-6)
+    assert net._graphs.kept
+    assert found["floats"] == [1.5, 1.5, 0.75, 2 / 3, 3**-0.5, 8.0, 3.5, -1.5, 1.0, 1.5]
+    assert found["ints"] == [3, 2, 1, 6, 8, 2, 7, 2, 4, -3, 3]
+    assert found["pairs"] == [(1.0, 1.0), (2, 1), (1.5, 6)]
+    assert found["own"] == [9, 27, 1, (1, 1), (2,)] and found["complex"] == 3j
+
+
 @pytest.mark.parametrize("kind", OPEN)
 def test_graphs_without_reads_hold_for_all_sizes(kind):
     net = recorded(OPEN[kind], array(3, 4))
