@@ -23,10 +23,10 @@ std::ptrdiff_t CountMatches(const std::string& text, const std::string& pattern)
   return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator());
 }
 
-// Registrations in one source file: those with a literal name, directly or through a function of the definition's, and
-// the rows of the table that a family registers as `row.name`.
+// Registrations in one source file: those with a literal or constant name, directly or through a function of the
+// definition's, and the rows of the table that a family registers as `row.name`.
 std::ptrdiff_t CountRegistrations(const std::string& text) {
-  const auto literal = CountMatches(text, "Register\\w*(<\\w+>)?\\(\\s*\"");
+  const auto literal = CountMatches(text, "Register\\w*(<\\w+>)?\\(\\s*(\"|k[A-Z]\\w*,)");
   const auto direct = CountMatches(text, "RegisterOp<\\w+>\\(\\s*\"");
   const auto through_function = CountMatches(text, "RegisterOp<\\w+>\\(name\\)");
   const auto families = CountMatches(text, "RegisterOp<\\w+>\\(row\\.name\\)");
