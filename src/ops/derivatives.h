@@ -7,6 +7,9 @@
 
 namespace amp {
 
+// Of the larger of x and 0: 1 above 0, and not a number where x is none, as in MXNet.
+inline Term ReluDerivative(const Term&, const Term& y) { return Unary("ceil", WithScalar("_minimum_scalar", y, 1)); }
+
 // Of x * tanh(log(1 + exp(x))).
 inline Term MishDerivative(const Term& x, const Term&) {
   const Term t = Unary("tanh", x.context().Call("Activation", {x}, {{"act_type", "softrelu"}}));

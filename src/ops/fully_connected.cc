@@ -38,13 +38,10 @@ ParamSchema<FullyConnectedParam> Schema() {
 int RowAxes(const FullyConnectedParam& p, const Shape& data) { return p.flatten ? 1 : data.rank() - 1; }
 
 void InferShape(ShapeRelation& r) {
+  if (!r.in(0).rank_known()) return;  // as in MXNet: programs look whether shapes of weights are known
   const auto& p = r.node().params<FullyConnectedParam>();
   r.In(1, Shape{p.num_hidden, kUnknownDim});
   if (!p.no_bias) r.In(2, Shape{p.num_hidden});
-  if (!r.in(0).rank_known()) {
-    if (p.flatten) r.Out(0, Shape{kUnknownDim, p.num_hidden});
-    return;
-  }
   const Shape data = r.in(0);
   if (data.rank() == 0) FailAt(r.node(), "expected data of rank 1 or more, got a scalar");
   const int rows = RowAxes(p, data);

@@ -178,13 +178,15 @@ ValueRange RangeOf(const RangeQuery& q, int index) {
   return is_monotone ? Increasing([&p](double x) { return Apply(p, x); }, in) : ValueRange{};
 }
 
-// That of selu below 0 is the one that MXNet has, scale * (alpha + y) rather than scale * alpha + y.
+// That of selu below 0 is the one that MXNet has, scale * (alpha + y) rather than scale * alpha + y. Infinite y above 0
+// must not be multiplied by 0.
 Term DerivativeOf(const LeakyReLUParam& p, const Term& x, const Term& y) {
   const Term above = x > 0, below = x <= 0;
   if (p.act_type == "leaky") return above + p.slope * below;
   if (p.act_type == "rrelu") return above + MeanSlope(p) * below;
-  if (p.act_type == "elu") return above + below * (y + p.slope);
-  if (p.act_type == "selu") return kSeluScale * above + kSeluScale * below * (y + kSeluAlpha);
+  const Term low = WithScalar("_minimum_scalar", y, 0);
+  if (p.act_type == "elu") return above + below * (low + p.slope);
+  if (p.act_type == "selu") return kSeluScale * above + kSeluScale * below * (low + kSeluAlpha);
   if (p.act_type == "gelu_erf") return GeluDerivative(x, y);
   const double root = std::sqrt(2 / std::numbers::pi);
   const Term square = Unary("square", x), t = Unary("tanh", root * (x + 0.044715 * square * x));

@@ -47,6 +47,9 @@ using StepsFn = Steps (*)(const Node&, std::int64_t, const Shape&);
 
 Steps StepsOf(const Node& node, StepsFn steps, const Shape& data) {
   if (data.rank() != 4) FailAt(node, "expected data of rank 4, got shape {}", data.ToString());
+  for (int i = 1; i < 4; ++i) {
+    if (data[i] == 0) FailAt(node, "expected pictures with elements, got shape {}", data.ToString());
+  }
   return steps(node, node.params<BlockParam>().block_size, data);
 }
 

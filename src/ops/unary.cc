@@ -360,7 +360,7 @@ struct DerivativeRow {
   Term (*derivative)(const Term& x, const Term& y);
 };
 constexpr DerivativeRow kDerivatives[] = {
-    {"relu", [](const Term&, const Term& y) { return y > 0; }},
+    {"relu", ReluDerivative},
     {"sigmoid", [](const Term&, const Term& y) { return y * (1 - y); }},
     {"tanh", [](const Term&, const Term& y) { return 1 - Unary("square", y); }},
     {"exp", [](const Term&, const Term& y) { return y; }},

@@ -73,6 +73,28 @@ def test_arguments_of_hybridized_blocks(version, name):
         block(*then(x))
 
 
+class Added(mx.gluon.HybridBlock):
+    def forward(self, a, b):
+        return b if a is None else a if b is None else a + b
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("kind", [Sum, Added])
+def test_a_call_needs_an_array(kind, hybridize, mxnet_2):
+    block, x = kind(), mx.np.ones((3,))
+    block.hybridize(hybridize)
+    with pytest.raises(ValueError, match=f"{kind.__name__}: a call needs an array or a symbol"):
+        block(None, None)
+    assert block(None, x).shape == block(x, None).shape == (3,)
+
+
+def test_arrays_and_symbols_do_not_mix():
+    block = Sum()
+    for kind in (ValueError, TypeError):
+        with pytest.raises(kind, match="Sum: a call takes arrays or symbols, not both"):
+            block(mx.nd.ones((3,)), mx.sym.var("b"))
+
+
 def test_what_is_left_out_is_none():
     mx.install("1.9.1", workers=False)
     block, x = Sum(), mx.nd.array(ONES)

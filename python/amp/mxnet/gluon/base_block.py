@@ -127,7 +127,7 @@ class Block(ParametersOfBlock):
             outputs = self._run_on_its_device(args)
         elif any(isinstance(leaf, Symbol) for leaf in leaves_of(args)):
             if any(isinstance(leaf, NDArray) for leaf in leaves_of(args)):
-                raise ArgumentError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
+                raise MixedArgumentsError(f"{type(self).__name__}: a call takes arrays or symbols, not both")
             outputs = self._compose(args)
         else:
             outputs = self._run_on_its_device(args)
@@ -247,6 +247,10 @@ def _check_type(name, old, value):
 
 class ArrayClassError(ArgumentError, TypeError):
     """A classic array where `mx.np` is on; MXNet raises a TypeError."""
+
+
+class MixedArgumentsError(ArgumentError, TypeError):
+    """A call with arrays and symbols: a ValueError in MXNet 1.x, a TypeError in 2.x."""
 
 
 class AttributeTypeError(ArgumentError, TypeError):

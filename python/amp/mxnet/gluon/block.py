@@ -113,6 +113,8 @@ class HybridBlock(NamesOfMXNet, Block):
         return self._generation.records_arrays or not self._overrides_forward()
 
     def _run(self, args):
+        if args and args[0] is None and (self._generation.records_arrays or not self._overrides_forward()):
+            self._require_tensor(args)
         if self._wants_graph():
             try:
                 graph = self._graphs.of_call(self, args)
@@ -125,8 +127,6 @@ class HybridBlock(NamesOfMXNet, Block):
         return self.forward(*args) if self._overrides_forward() else self._run_hybrid_forward(args)
 
     def _run_hybrid_forward(self, args):
-        if args and args[0] is None:
-            self._require_tensor(args)
         values = {name: parameter.data() for name, parameter in self._reg_params.items()}
         return self.hybrid_forward(nd, *args, **values)
 
