@@ -477,3 +477,12 @@ def test_deformable_convolutions_begin_as_plain_ones(name):
         net.hybridize()
     net.offset_bias.set_data(nd.ones(net.offset_bias.shape))
     assert not np.allclose(net(nd.array(x)).asnumpy(), expected)
+
+
+def test_both_orders_of_layout_and_ceil_mode():
+    x = mx.nd.ones((1, 5, 5, 3))
+    for kind in (mx.gluon.nn.MaxPool2D, mx.gluon.nn.AvgPool2D):
+        for settings in ((2, 2, 0, "NHWC", True), (2, 2, 0, True, "NHWC")):
+            assert kind(*settings)(x).shape == (1, 3, 3, 3)
+    assert mx.gluon.nn.AvgPool2D(2, 2, 0, True)(mx.nd.ones((1, 3, 5, 5))).shape == (1, 3, 3, 3)
+    assert mx.gluon.nn.AvgPool2D(2, 2, 0, False)(mx.nd.ones((1, 3, 5, 5))).shape == (1, 3, 2, 2)

@@ -519,3 +519,56 @@ def test_options_that_mxnet_lacks_are_errors_of_both_classes(name):
         for kind in (TypeError, NotImplementedError, amp.UnsupportedError):
             with pytest.raises(kind, match=f"{name}: {next(iter(option))}="):
                 getattr(mx.np, name)(*operands, **option)
+
+
+def test_taking_by_indices_that_there_are_not():
+    x = mx.np.array([[1.0, 2, 3], [4, 5, 6]])
+    for index in (7, -1):
+        places = mx.np.array([0, index], dtype="int32")
+        for call in (lambda i: mx.np.take(x, i), lambda i: x.take(i), lambda i: mx.np.take(x, i, axis=1)):
+            with pytest.raises(amp.Error, match=f"index {index} is out of range"):
+                call(places)
+        clipped, wrapped = (mx.np.take(x, places, mode=mode).asnumpy() for mode in ("clip", "wrap"))
+        assert clipped.tolist() == [1, 6 if index > 0 else 1] and wrapped.tolist() == [1, 2 if index > 0 else 6]
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x.take(mx.np.array([5, 5, 0], dtype="int32"))
+    y.backward()
+    assert y.asnumpy().tolist() == [6, 6, 1] and x.grad.asnumpy().tolist() == [[1, 0, 0], [0, 0, 2]]
+
+
+SYMBOLIC = {
+    "take": (lambda f, x, i: f.take(x, i), np.take),
+    "take along": (lambda f, x, i: f.take(x, i, axis=1), lambda x, i: np.take(x, i, axis=1)),
+    "flip": (lambda f, x, i: f.flip(x), lambda x, i: np.flip(x)),
+    "flip along": (lambda f, x, i: f.flip(x, 1), lambda x, i: np.flip(x, 1)),
+    "flip both": (lambda f, x, i: f.flip(x, (0, 1)), lambda x, i: np.flip(x, (0, 1))),
+    "rot90": (lambda f, x, i: f.rot90(x), lambda x, i: np.rot90(x)),
+    "rot90 twice": (lambda f, x, i: f.rot90(x, 2, (1, 0)), lambda x, i: np.rot90(x, 2, (1, 0))),
+    "argsort": (lambda f, x, i: f.argsort(x), lambda x, i: np.argsort(x)),
+    "argsort along": (lambda f, x, i: f.argsort(x, 0), lambda x, i: np.argsort(x, 0)),
+    "method take": (lambda f, x, i: x.take(i), np.take),
+    "method argsort": (lambda f, x, i: x.argsort(), lambda x, i: np.argsort(x)),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_functions_of_symbols_have_numpys_defaults(name):
+    function, right = SYMBOLIC[name]
+    x, i = np.array([[3, 1, 2], [0, 5, 4]], "float32"), np.array([2, 0], "int32")
+    symbol = function(mx.sym.np, *(mx.sym.var(n).as_np_ndarray() for n in "xi"))
+    known = {n: mx.np.array(v, dtype=v.dtype) for n, v in (("x", x), ("i", i)) if n in symbol.list_arguments()}
+    (found,) = symbol.eval(**known)
+    np.testing.assert_array_equal(found.asnumpy(), right(x, i))
+    assert found.dtype == ("int64" if "argsort" in name else "float32")
+    np.testing.assert_array_equal(function(mx.np, *map(mx.np.array, (x, i))).asnumpy(), right(x, i))
+
+
+def test_corrections_of_deviations():
+    values = np.array([[1.0, 2, 4], [0, 5, 7]], "float32")
+    for name in ("std", "var"):
+        for axis in (None, 1):
+            right = getattr(np, name)(values, axis=axis, ddof=1)
+            for options in ({"ddof": 1}, {"correction": 1}):
+                found = getattr(mx.np, name)(mx.np.array(values), axis=axis, **options)
+                np.testing.assert_allclose(found.asnumpy(), right, rtol=1e-6)

@@ -173,7 +173,7 @@ def _numpy_method(name):
 
 def install():
     """Completes the class Symbol."""
-    for name in "all any cumsum diagonal dot ravel std trace var".split():
+    for name in "all any argsort cumsum diagonal dot ravel std take trace var".split():
         setattr(NumpySymbol, name, _numpy_method(name))
     NumpySymbol.T = property(sym.np.transpose, doc="The symbol with its axes in reverse order.")
     for method in (bind, simple_bind, optimize_for, get_backend_symbol, debug_str):

@@ -218,6 +218,30 @@ def dsplit(ary, indices_or_sections):
     return _parts("_npi_dsplit", ary, indices_or_sections, 2)
 
 
+def flip(m, axis=None, out=None):
+    """Backwards along an axis, several or all."""
+    _without(out)
+    if axis is None:
+        return _call("reshape_like", [flip(ravel(m), 0), m])
+    return _call("_npi_flip", [m], axis=axis)
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """Turned `k` times by a right angle, from the first of two axes to the second."""
+    return _call("_npi_rot90", [m], k=int(k), axes=tuple(axes))
+
+
+def take(a, indices, axis=None, mode="raise", out=None):
+    """Elements at `indices` along an axis, or of the flattened symbol; `mode` is 'raise', 'clip' or 'wrap'."""
+    _without(out)
+    return _call("take", [ravel(a) if axis is None else a, indices], axis=int(axis or 0), mode=mode)
+
+
+def argsort(a, axis=-1, kind=None, order=None):
+    """The indices, int64, that sort along an axis; `kind` has no effect, `order` is for NumPy's records alone."""
+    return _call("argsort", [a], axis="None" if axis is None else int(axis), dtype="int64")
+
+
 def flipud(m):
     """The first axis backwards."""
     return _call("_npi_flip", [m], axis=0)
@@ -320,16 +344,12 @@ def around(x, decimals=0, out=None, **kwargs):
 
 round = round_ = around  # noqa: A001 - NumPy's name
 
-__all__ = sorted(
-    {
-        *_PAIRS,
-        *("append", "around", "array_split", "average", "column_stack", "concatenate", "deg2rad", "dsplit", "dstack"),
-        *("einsum", "empty_like", "fabs", "fliplr", "flipud", "full_like", "hsplit", "hstack", "inner", "invert"),
-        *("linspace", "logspace", "median", "ones_like", "outer", "pad", "percentile", "quantile", "rad2deg", "ravel"),
-        *("round", "round_", "row_stack", "split", "stack", "tensordot", "vdot", "vsplit", "vstack", "where"),
-        "zeros_like",
-    }
-)
+_OTHERS = """
+append argsort around array_split average column_stack concatenate deg2rad dsplit dstack einsum empty_like fabs flip
+fliplr flipud full_like hsplit hstack inner invert linspace logspace median ones_like outer pad percentile quantile
+rad2deg ravel rot90 round round_ row_stack split stack take tensordot vdot vsplit vstack where zeros_like
+""".split()
+__all__ = sorted({*_PAIRS, *_OTHERS})
 
 # ---- random numbers ----
 

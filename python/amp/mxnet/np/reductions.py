@@ -29,7 +29,8 @@ def _sum_like(op):
 
 
 def _deviation(op):
-    def function(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    def function(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None):
+        ddof = ddof if correction is None else correction  # the array API's name
         return _reduce(op, a, axis, out, keepdims, dtype, ddof=str(int(ddof)))
 
     return function
@@ -117,10 +118,12 @@ def matmul(a, b, out=None):
     return run("_npi_matmul", _of_one_float(a, b), {}, out)
 
 
-def take(a, indices, axis=None, mode="clip", out=None):
-    """Elements at `indices` along an axis (None: of the flattened array); `mode` is 'clip' or 'wrap'.
+def take(a, indices, axis=None, mode="raise", out=None):
+    """Elements at `indices` along an axis (None: of the flattened array).
 
-    The result has the shape of `indices` in place of the axis. Raises GraphError for an axis that does not exist.
+    The result has the shape of `indices` in place of the axis. Indices that the axis does not have, negative ones
+    among them, are an error by default, as in MXNet; `mode` 'clip' takes the nearest instead, 'wrap' counts around.
+    Raises GraphError for an axis that does not exist.
 
     >>> mx.np.take(mx.np.array([5, 6, 7]), [2, 0])
     array([7., 5.])

@@ -17,6 +17,8 @@ class _Pool(Layer):
         self, pool_size=2, strides=None, padding=0, layout=None, ceil_mode=False, count_include_pad=None, **kwargs
     ):
         super().__init__(**kwargs)
+        if isinstance(layout, bool) or isinstance(ceil_mode, str):  # the order that some of MXNet's pools have
+            layout, ceil_mode = ceil_mode or None, layout
         layout = _checked_layout(layout, self._axes, type(self).__name__)
         kernel = repeated(pool_size, self._axes)
         self._kwargs = {
