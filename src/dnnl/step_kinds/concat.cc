@@ -1,4 +1,5 @@
 #include "dnnl/assign_primitive.h"
+#include "dnnl/cpu_info.h"
 #include "dnnl/place_concat.h"
 #include "dnnl/step_kind.h"
 
@@ -17,6 +18,11 @@ std::optional<PreparedPrimitive> PrepareFrom(const PrimitiveBuilder& b, const st
   return std::nullopt;
 }
 
+// Takes a thousand times as long as our own kernel, which does it where this is refused.
+bool IsSlow(const PrimitiveBuilder& b, const PreparedPrimitive& prepared) {
+  return prepared.is_reference() && IsLowPrecision(b.in_types()[0].dtype) && !OneDnnHasBF16();
+}
+
 // Every operand in the layout of the first; where that is slow or impossible, row-major.
 std::optional<PreparedPrimitive> PrepareConcat(const PrimitiveBuilder& b) {
   std::vector<Desc> like_first, plain;
@@ -25,7 +31,9 @@ std::optional<PreparedPrimitive> PrepareConcat(const PrimitiveBuilder& b) {
     like_first.push_back(DenseLike(b.layout(0), type));
   }
   auto prepared = PrepareFrom(b, like_first);
-  return prepared && !prepared->is_reference() ? prepared : PrepareFrom(b, plain);
+  if (prepared && !prepared->is_reference()) return prepared;
+  prepared = PrepareFrom(b, plain);
+  return prepared && IsSlow(b, *prepared) ? std::nullopt : prepared;
 }
 
 void AssignConcat(LayoutBuilder* builder, Step step) {
