@@ -60,9 +60,16 @@ void WriteToCache(const std::string& path, const std::string& text) {
   }
 }
 
+// Null where no class has this name. Each is read once in a process.
 std::shared_ptr<const MachineTable> Shipped(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const MachineTable>> known;
+  const std::lock_guard lock(mutex);
   for (const ShippedMachine& machine : ShippedMachines()) {
-    if (machine.name == name) return MachineTable::Parse(std::string(machine.text), name);
+    if (machine.name != name) continue;
+    std::shared_ptr<const MachineTable>& table = known[name];
+    if (table == nullptr) table = MachineTable::Parse(std::string(machine.text), name);
+    return table;
   }
   return nullptr;
 }

@@ -45,6 +45,7 @@ TEST_F(FindMachineTest, ClassesByName) {
   for (const std::string& name : MachineClasses()) {
     const auto machine = FindMachine(name, 1);
     ASSERT_NE(machine, nullptr);
+    EXPECT_EQ(FindMachine(name, 2), machine);  // read once
     EXPECT_EQ(machine->name(), name);
     EXPECT_EQ(machine->capabilities().onednn_has_bf16, name.starts_with("avx512_bf16") || name == "avx512_amx");
     EXPECT_EQ(machine->capabilities().onednn_is_channels_last, name != "avx2");
