@@ -8,7 +8,7 @@ VENV ?= .venv
 BUILD ?= build
 PRESET ?= release
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-PYTEST_ARGS ?= -m "not install"
+PYTEST_ARGS ?= -m "not install and not long"
 
 BIN := $(VENV)/bin
 CMAKE := $(BIN)/cmake
@@ -21,13 +21,14 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo clients mxnet-tests test test-cpp test-python asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
+.PHONY: help demo clients mxnet-tests test test-cpp test-python test-long asan fuzz bench bench-zoo bench-convert ring-report alternate-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
 	@echo "make test         all tests, C++ and Python"
 	@echo "make test-cpp     the C++ tests            (CTEST_ARGS='-R passes' for some of them)"
 	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
+	@echo "make test-long    the Python tests that make test leaves out: large networks on other machines than this one"
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
@@ -64,6 +65,9 @@ test-cpp: tests
 test-python: package $(VENV)/.dev-installed
 	$(call say,"Python tests")
 	@$(PYTEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+test-long:
+	@$(MAKE) --no-print-directory test-python PYTEST_ARGS="-m long"
 
 # The same two steps on trees of their own. Python itself is not instrumented: the sanitizer's run time has to be
 # loaded before it, and leaks are looked for in the C++ tests only. What is too large for malloc

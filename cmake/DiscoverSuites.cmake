@@ -1,8 +1,8 @@
 # What CTest includes when it starts: a test for each suite of the GoogleTest binary `binary`, and for each piece of a
 # large one. A process for each of the 4,000 tests would take longer to start than most of them run.
 #
-# Variables: `binary`, `prefix` (of the names of tests), `folder` (where tests run), `environment` (a list of
-# NAME=value).
+# Variables: `binary`, `prefix` and `suffix` (of the names of tests), `folder` (where tests run), `environment` (a list
+# of NAME=value).
 
 set(piece 64)  # most tests of one process
 
@@ -32,7 +32,7 @@ endif()
 foreach(suite IN LISTS suites)
   math(EXPR pieces "(${count_${suite}} + ${piece} - 1) / ${piece}")
   foreach(index RANGE 1 ${pieces})
-    set(name "${prefix}${suite}")
+    set(name "${prefix}${suite}${suffix}")
     if(pieces GREATER 1)
       string(APPEND name ".${index}of${pieces}")
     endif()

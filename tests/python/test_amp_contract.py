@@ -11,6 +11,8 @@ import pytest
 
 import amp
 
+pytestmark = pytest.mark.usefixtures("machine")  # what a conversion counts does not depend on the machine
+
 LOW = "bfloat16"
 DISABLED = {"__opt_constraint__": "1"}
 

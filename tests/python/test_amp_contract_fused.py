@@ -12,6 +12,8 @@ import pytest
 import amp
 import amp.mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("machine")
+
 DISABLED = {"__opt_constraint__": "1"}
 FC, CONV = "_sg_onednn_fully_connected", "_sg_onednn_conv"
 

@@ -11,6 +11,8 @@ import pytest
 import amp
 import amp.mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 BF16 = np.dtype(ml_dtypes.bfloat16)
 old, new = mx.contrib.amp, amp.mxnet.amp
 

@@ -258,7 +258,7 @@ def subgraphs_of(symbol):
 
 
 @pytest.mark.parametrize("offline", [False, True])
-def test_conversion_keeps_bodies_and_converts_what_is_around(offline):
+def test_conversion_keeps_bodies_and_converts_what_is_around(offline, any_machine):
     before = amp.sym.FullyConnected(var("data"), num_hidden=5, flatten=False, name="before")
     symbol = recurrent(before)
     after = amp.sym.FullyConnected(symbol[0], num_hidden=2, flatten=False, name="after")

@@ -308,7 +308,7 @@ def test_a_profile_counts_the_arithmetic_of_bodies():
     assert step["implementation"] == "own"
 
 
-def test_a_loop_in_low_precision_around_it():
+def test_a_loop_in_low_precision_around_it(any_machine):
     """A body keeps float32 where the layers around it are converted."""
     symbol, inputs, params = over(*lstm())
     after = amp.sym.FullyConnected(symbol[0], num_hidden=4, flatten=False, name="after")

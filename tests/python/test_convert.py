@@ -10,6 +10,8 @@ import pytest
 
 import amp
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
 

@@ -257,7 +257,7 @@ def test_lower_precision():
 
 
 @pytest.mark.parametrize("offline", [False, True])
-def test_a_converted_float16_model_says_what_float16_costs(offline):
+def test_a_converted_float16_model_says_what_float16_costs(offline, any_machine):
     model = dense(), dense_params(), {}
     low = amp.convert_model(*model, target_dtype="float16", cast_params_offline=offline)
     loaded = amp.sym.load_json(low[0].tojson()), *low[1:]

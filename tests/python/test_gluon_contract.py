@@ -15,7 +15,7 @@ from amp.mxnet.gluon import HybridBlock, SymbolBlock, nn
 
 LOW = "bfloat16"
 anp, npx = mx.np, mx.npx
-pytestmark = pytest.mark.usefixtures("mxnet_2")
+pytestmark = pytest.mark.usefixtures("mxnet_2", "machine")
 disable_amp = HybridBlock.OptConstraint.disable_amp
 
 

@@ -7,6 +7,8 @@ import pytest
 
 import amp
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 LOW = "bfloat16"
 # One rounding to bfloat16 changes a number by 2^-9 of itself at most.
 HALF_ULP = 2.0**-9

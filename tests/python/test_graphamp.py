@@ -9,6 +9,8 @@ import amp
 from amp import commands
 from amp import mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 LOW = "bfloat16"
 
 

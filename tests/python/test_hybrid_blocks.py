@@ -17,6 +17,8 @@ import amp
 import amp.mxnet as mx
 from amp.mxnet.gluon import SymbolBlock
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 RANDOM = np.random.default_rng(2)
 FIRST, SECOND = RANDOM.standard_normal((2, 4)).astype("f4"), RANDOM.standard_normal((2, 6)).astype("f4")
 PARAMS = {

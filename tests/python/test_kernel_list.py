@@ -8,8 +8,13 @@ from pathlib import Path
 import kernel_list
 import pytest
 
+DEEP = ("densenet121", "inceptionv3")
 
-@pytest.mark.parametrize("name", kernel_list.NETWORKS)
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in DEEP else ()) for name in kernel_list.NETWORKS],
+)
 def test_the_classes_choose_the_kernels_of_the_list(name):
     environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}  # what fuses is the same on every CPU
     script = Path(kernel_list.__file__)

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zoo_structure
+from conftest import MACHINES
+from test_networks import FP32_LARGEST
 from zoo_structure import digest_of, first_difference, first_differing_part, structure_of
 
 import amp
@@ -31,6 +33,9 @@ SMALL = {
     "squeezenet1.1": (224, 0.02),
     "vgg11": (32, 0.02),
 }
+
+
+CLASSES = [name for name in MACHINES if name != "any"]
 
 
 @pytest.fixture(scope="module")
@@ -208,10 +213,15 @@ def image_for(size):
     return np.random.default_rng(5).standard_normal((1, 3, size, size), dtype=np.float32)
 
 
-def run(net, args, aux, image, dtype):
-    reduce = None if dtype == "float32" else {"target_dtype": dtype, "emulate": True}
-    executor = amp.Executor(net, args, aux, {"data": image.shape}, reduce_precision=reduce, num_threads=1)
+def run(net, args, aux, image, dtype, emulate=True, **options):
+    reduce = None if dtype == "float32" else {"target_dtype": dtype, "emulate": emulate}
+    options = {"num_threads": 1, **options}
+    executor = amp.Executor(net, args, aux, {"data": image.shape}, reduce_precision=reduce, **options)
     return executor(image)[0].asnumpy().astype(np.float64)
+
+
+def relative_rms(found, expected):
+    return np.sqrt(np.square(found - expected).mean() / np.square(expected).mean())
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -220,12 +230,38 @@ def test_one_network_of_each_family_runs(name):
     size, accepted = SMALL[name]
     image = image_for(size)
     args, aux = amp.model_zoo.seeded_params(net, {"data": image.shape})
-    exact = run(net, args, aux, image, "float32")
+    exact = run(net, args, aux, image, "float32", machine="any")
     reduced = run(net, args, aux, image, "bfloat16")
     assert exact.shape == reduced.shape == (1, 10)
     assert np.isfinite(exact).all() and exact.std() > 0
-    error = np.sqrt(np.square(exact - reduced).mean() / np.square(exact).mean())
-    assert 0 < error < accepted  # 0 would mean that nothing was converted
+    assert 0 < relative_rms(reduced, exact) < accepted  # 0 would mean that nothing was converted
+
+
+def check_machines_agree(name, image, **options):
+    """In float32 and with automatic precision each class gives what plans without own kernels give."""
+    net, accepted = amp.model_zoo.get_model(name, classes=10), SMALL[name][1]
+    args, aux = amp.model_zoo.seeded_params(net, {"data": image.shape})
+    exact = run(net, args, aux, image, "float32", machine="any", **options)
+    for machine in CLASSES:
+        found = run(net, args, aux, image, "float32", machine=machine, **options)
+        assert np.abs(found - exact).max() <= FP32_LARGEST * np.abs(exact).max(), machine
+        low = run(net, args, aux, image, "bfloat16", emulate=False, machine=machine, **options)
+        assert relative_rms(low, exact) < accepted, machine
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_machines_agree(name):
+    check_machines_agree(name, image_for(SMALL[name][0]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch, threads", [(3, 1), (16, 2)])
+@pytest.mark.parametrize("name", SMALL)
+def test_machines_agree_on_batches(name, batch, threads):
+    """Whole images in batches, of which more layers are worth a kernel of ours."""
+    size = 299 if name == "inceptionv3" else 224
+    image = np.random.default_rng(6).standard_normal((batch, 3, size, size), dtype=np.float32)
+    check_machines_agree(name, image, num_threads=threads)
 
 
 @pytest.mark.parametrize("name", ["resnet18_v2", "mobilenetv2_0.25"])

@@ -11,6 +11,8 @@ from test_control_flow import recurrent
 
 import amp
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 POLICIES = ("default", "mxnet")
 LOW = "bfloat16"
 

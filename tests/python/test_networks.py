@@ -1,6 +1,5 @@
-"""Whole networks on both backends and in both precisions, against MXNet's own outputs."""
+"""Whole networks on both backends, in both precisions and for several machines, against MXNet's own outputs."""
 
-import functools
 import importlib.util
 import json
 import os
@@ -10,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import seeded
+from conftest import DEFAULT_MACHINE, MACHINES
 
 import amp
 
@@ -53,6 +53,16 @@ DETECTORS = {
     "zoo/ssd_300_mobilenet1.0_lite_coco": 0.01,
     "zoo/yolo3_mobilenet1.0_voc": 0.01,
 }
+
+# `make test-long` runs these on all machines, `make test` on one.
+LARGE = (
+    "nlp/bert_12",
+    "zoo/c3d",
+    "zoo/deeplab",
+    "zoo/faster_rcnn",
+    "zoo/psp",
+    "zoo/vgg",
+)
 
 # float32: largest error over the largest magnitude. bfloat16: relative rms.
 FP32_LARGEST = 2e-5
@@ -107,18 +117,64 @@ def check(outcome, precision, bf16_rms=BF16_RMS, fp32_largest=FP32_LARGEST):
             assert 0 < rms <= bf16_rms  # 0 would mean that nothing was converted
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("backend", ["reference", "onednn"])
+in_both_precisions = pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+# Tests without this run for the default machine.
+on_other_machines = pytest.mark.parametrize(
+    "machine", [name for name in MACHINES if name != DEFAULT_MACHINE], indirect=True
+)
+
+
+class GoldenModel:
+    """A small network in the repository with MXNet's outputs."""
+
+    def __init__(self, name):
+        self.name, self.case = name, seeded.load_golden(GOLDEN / name)
+        self.symbol = amp.sym.load(self.case.symbol_path)
+        params = {key.split(":", 1)[1]: array for key, array in self.case.params.items()}
+        self.model = (self.symbol, *split(params, self.symbol))
+        self.shapes = {name: array.shape for name, array in self.case.inputs.items()}
+
+    def check(self, outputs, precision):
+        outcome = [errors(output, expected) for output, expected in zip(outputs, self.case.expected)]
+        check(outcome, precision, GOLDEN_BF16_RMS.get(self.name, BF16_RMS))
+
+
+@in_both_precisions
 @pytest.mark.parametrize("name", GOLDEN_NETWORKS)
-def test_golden_network(name, backend, precision):
-    if name in DEEP and (backend, precision) == ("reference", "bfloat16") and "AMP_TEST_ITERATIONS" not in os.environ:
+def test_golden_network_on_reference_kernels(name, precision):
+    if name in DEEP and precision == "bfloat16" and "AMP_TEST_ITERATIONS" not in os.environ:
         pytest.skip("takes long on reference kernels; AMP_TEST_ITERATIONS=1 runs it")
-    case = seeded.load_golden(GOLDEN / name)
-    symbol = amp.sym.load(case.symbol_path)
-    args, aux = split({key.split(":", 1)[1]: array for key, array in case.params.items()}, symbol)
-    outputs = run(symbol, args, aux, case.inputs, backend, precision)
-    outcome = [errors(output, expected) for output, expected in zip(outputs, case.expected)]
-    check(outcome, precision, GOLDEN_BF16_RMS.get(name, BF16_RMS))
+    golden = GoldenModel(name)
+    golden.check(run(*golden.model, golden.case.inputs, "reference", precision), precision)
+
+
+@in_both_precisions
+@pytest.mark.parametrize("name", GOLDEN_NETWORKS)
+def test_golden_network(name, precision, machine):
+    golden = GoldenModel(name)
+    golden.check(run(*golden.model, golden.case.inputs, "onednn", precision), precision)
+
+
+@pytest.mark.parametrize("name", GOLDEN_NETWORKS)
+def test_golden_network_with_automatic_precision(name, machine):
+    """It is low where that pays, which may be nowhere; for any machine it has to be asked for."""
+    golden = GoldenModel(name)
+    reduce = {"target_dtype": "bfloat16", "emulate": machine == "any"}
+    low = amp.Executor(*golden.model, golden.shapes, reduce_precision=reduce)
+    outputs = [output.asnumpy() for output in low(**golden.case.inputs)]
+    golden.check(outputs, "bfloat16" if "amp_cast" in low.symbol.tojson() else "float32")
+
+
+@in_both_precisions
+def test_golden_networks_run_own_kernels_but_for_any_machine(machine, precision):
+    """What the tests above are for: kernels of ours, chosen as users' networks have them chosen."""
+    golden = GoldenModel("resnet18_v1")
+    reduce = "bfloat16" if precision == "bfloat16" else None
+    steps = amp.Executor(*golden.model, golden.shapes, reduce_precision=reduce).summary.steps
+    chosen = {step.choice for step in steps if step.choice and step.choice != "onednn"}
+    assert any("winograd" in name for name in chosen) == (machine != "any"), chosen
+    if precision == "bfloat16" and machine in ("avx2", "avx512_bf16_wide") and amp.cpu_info()["multiplies_int16"]:
+        assert any("int16" in name for name in chosen), chosen
 
 
 @pytest.fixture(scope="module")
@@ -147,11 +203,32 @@ class SharedModel:
 
     def __init__(self, name, case):
         self.name, self.case, self.model, self.inputs = name, case, load_case(case), case.inputs()
+        self.exact_by_machine = {}
 
-    @functools.cached_property
+    def run(self, backend, precision):
+        converts = not self.name.startswith(KEPT)
+        return run(*self.model, self.inputs, backend, precision, allow_references=True, converts=converts)
+
+    @property
     def exact(self):
         """The outputs in float32."""
-        return run(*self.model, self.inputs, "onednn", "float32", allow_references=True)
+        machine = os.environ["AMP_MACHINE"]
+        if machine not in self.exact_by_machine:
+            self.exact_by_machine[machine] = self.run("onednn", "float32")
+        return self.exact_by_machine[machine]
+
+    def check(self, outputs, precision):
+        if self.name in DETECTORS and precision == "bfloat16":
+            assert errors(np.sort(outputs[1], None), np.sort(self.exact[1], None))[1] <= DETECTORS[self.name]
+            return
+        outcome, bf16_rms = self.case.errors(outputs), SHARED_BF16_RMS.get(self.name, BF16_RMS)
+        attrs = self.model[0].attr_dict().values()
+        if any(values.get("dtype") in ("bfloat16", "float16") for values in attrs):
+            # Equal bits are possible, and for some files MXNet has no outputs at all.
+            assert all(rms <= bf16_rms for _, rms in outcome)
+        else:
+            precision = "float32" if self.name.startswith(KEPT) else precision
+            check(outcome, precision, bf16_rms, SHARED_FP32_LARGEST.get(self.name, FP32_LARGEST))
 
 
 @pytest.fixture(scope="module")
@@ -159,32 +236,31 @@ def shared(request, shared_dir, case_class):
     return SharedModel(request.param, case_class(str(shared_dir / "cases" / request.param)))
 
 
-def of_cases(names):
-    return pytest.mark.parametrize("shared", names or ["none"], indirect=True, scope="module")
+def of_cases(names, long=()):
+    """`long`: what names of cases begin with that take long."""
+    params = [pytest.param(name, marks=pytest.mark.long if name.startswith(long) else ()) for name in names or ["none"]]
+    return pytest.mark.parametrize("shared", params, indirect=True, scope="module")
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("backend", ["reference", "onednn"])
+@in_both_precisions
 @of_cases(SHARED_CASES)
-def test_shared_case(shared, backend, precision):
-    name, case, symbol = shared.name, shared.case, shared.model[0]
-    if backend == "reference" and not name.startswith(ON_REFERENCE):
+def test_shared_case_on_reference_kernels(shared, precision):
+    if not shared.name.startswith(ON_REFERENCE):
         pytest.skip("takes long on reference kernels; tools/run_cases.py")
-    was_low = any(attrs.get("dtype") in ("bfloat16", "float16") for attrs in symbol.attr_dict().values())
-    is_kept = name.startswith(KEPT)
-    if (backend, precision) == ("onednn", "float32"):
-        outputs = shared.exact
-    else:
-        outputs = run(*shared.model, shared.inputs, backend, precision, allow_references=True, converts=not is_kept)
-    if name in DETECTORS and precision == "bfloat16":
-        assert errors(np.sort(outputs[1], None), np.sort(shared.exact[1], None))[1] <= DETECTORS[name]
-        return
-    outcome = case.errors(outputs)
-    if was_low:  # equal bits are possible, and for some files MXNet has no outputs at all
-        assert all(rms <= SHARED_BF16_RMS.get(name, BF16_RMS) for _, rms in outcome)
-    else:
-        largest = SHARED_FP32_LARGEST.get(name, FP32_LARGEST)
-        check(outcome, "float32" if is_kept else precision, SHARED_BF16_RMS.get(name, BF16_RMS), largest)
+    shared.check(shared.run("reference", precision), precision)
+
+
+@in_both_precisions
+@of_cases(SHARED_CASES)
+def test_shared_case(shared, precision):
+    shared.check(shared.exact if precision == "float32" else shared.run("onednn", precision), precision)
+
+
+@in_both_precisions
+@on_other_machines
+@of_cases(SHARED_CASES, LARGE)
+def test_shared_case_on_other_machines(shared, machine, precision):
+    shared.check(shared.exact if precision == "float32" else shared.run("onednn", precision), precision)
 
 
 # What may run on reference code, ours or oneDNN's: it takes no time there.
@@ -266,12 +342,10 @@ def test_shared_case_is_saved_stably(shared, tmp_path):
     assert again[0].list_outputs() == symbol.list_outputs()
 
 
-def test_saved_bfloat16_model_runs_the_same(tmp_path):
+def test_saved_bfloat16_model_runs_the_same(tmp_path, any_machine):
     """Converting, saving and loading gives the bits of converting when binding."""
-    case = seeded.load_golden(GOLDEN / "mobilenetv2_0.25")
-    symbol = amp.sym.load(case.symbol_path)
-    args, aux = split({key.split(":", 1)[1]: array for key, array in case.params.items()}, symbol)
-    shapes = {name: array.shape for name, array in case.inputs.items()}
+    golden = GoldenModel("mobilenetv2_0.25")
+    (symbol, args, aux), shapes, case = golden.model, golden.shapes, golden.case
     converted = amp.convert_model(symbol, args, aux, "float32", cast_params_offline=True)
     amp.save_checkpoint(str(tmp_path / "net"), 0, *converted)
     loaded = amp.Executor(*amp.load_checkpoint(str(tmp_path / "net"), 0), shapes)

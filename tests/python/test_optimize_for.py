@@ -9,6 +9,8 @@ import pytest
 import amp
 import amp.mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 NETWORKS = {
     "resnet18_v1": 64,
     "resnet18_v2": 64,

@@ -6,6 +6,8 @@ import pytest
 import amp
 import amp.mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 ONES = np.ones((64, 64), "float32")
 
 

@@ -10,6 +10,8 @@ from test_report import Drawer, shared_model, with_parameters
 import amp
 from amp.mxnet.gluon import SymbolBlock
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 X = np.random.default_rng(0).uniform(-1, 1, (2, 3, 6, 6)).astype("f4")
 
 

@@ -15,6 +15,8 @@ from amp.mxnet.gluon import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks import train_accuracy  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 POLICIES = [
     {"policy": "mxnet"},
     {"policy": "default"},

@@ -13,6 +13,8 @@ import amp
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.compare import networks  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("any_machine")  # what is converted runs so
+
 RANDOM = np.random.default_rng(5)
 POSITIONS = np.arange(512, dtype=np.float32)[:, None]
 FREQUENCIES = (10000 ** (-np.arange(16) / 16)).astype(np.float32)[:, None]
