@@ -113,7 +113,7 @@ def test_report_and_reasons():
     assert report.certificate is None and report.predicted is None and "minimize" not in report.options
 
 
-def test_time_needs_a_machine():
+def test_time_needs_a_machine(any_machine):
     for options in ({}, {"minimize": "time"}):
         with pytest.raises(amp.ArgumentError, match="needs a machine; minimize='casts' needs none"):
             amp.convert_model(*small_model(), policy="optimal", input_shapes={"data": (2, 4)}, **options)
