@@ -10,11 +10,16 @@ _state = threading.local()
 
 def is_on(switch):
     """Whether this thread has switched to NumPy's semantics."""
-    return getattr(_state, switch, False)
+    return getattr(_state, switch, None) is True
+
+
+def is_off(switch):
+    """Whether this thread has switched to classic semantics, which MXNet 2 does not begin with."""
+    return getattr(_state, switch, None) is False
 
 
 def set_switch(switch, active):
-    """Returns what the switch was."""
-    previous = is_on(switch)
-    setattr(_state, switch, bool(active))
+    """Returns what the switch was: None where nobody had set it, which sets it back."""
+    previous = getattr(_state, switch, None)
+    setattr(_state, switch, None if active is None else bool(active))
     return previous

@@ -109,8 +109,9 @@ def test_functions_of_np_give_floats(version):
         x = mx.np.array([1, 0], dtype=dtype)
         expected = "float16" if is_second and x.dtype.itemsize == 1 else "float32"
         assert mx.np.exp(x).dtype == mx.np.sqrt(x).dtype == expected
-        kept = expected if is_second else "float32" if dtype == "bool" else dtype
-        assert mx.np.floor(x).dtype == mx.np.rint(x).dtype == kept
+        kept = expected if dtype == "bool" else dtype
+        assert mx.np.floor(x).dtype == mx.np.ceil(x).dtype == mx.np.trunc(x).dtype == kept
+        assert mx.np.rint(x).dtype == mx.np.fix(x).dtype == (expected if is_second else kept)
         np.testing.assert_allclose(mx.np.exp(x).asnumpy(), np.exp([1, 0]), rtol=1e-3)
     assert mx.np.reciprocal(mx.np.array([1, 2, -1], dtype="int32")).tolist() == [1, 0, -1]
     assert mx.np.reciprocal(mx.np.array([1, 2, -1], dtype="int32")).dtype == np.int32

@@ -25,6 +25,9 @@ def test_unknown_shapes_make_no_arrays(name):
             assert make(shape).size == np.zeros(shape).size
         mx.install("2.0.0", workers=False)
         assert make(shape).size == np.zeros(shape).size
+        with mx.util.np_shape(False), pytest.raises(amp.Error, match="in np_shape alone"):
+            make(shape)
+        assert make(shape).size == np.zeros(shape).size  # again as MXNet 2 begins
         mx.install("1.9.1", workers=False)
         assert make((2, 3)).shape == (2, 3) and make(4).shape == (4,)
 
@@ -142,6 +145,29 @@ def test_more_gradients_than_outputs():
     mx.install("2.0.0", workers=False)
     with pytest.raises(amp.ArgumentError, match="expected gradients of 1 outputs"):
         bound.backward([mx.nd.ones((2,)), mx.nd.ones((2,))])
+
+
+def test_switches_of_a_thread_are_off_or_not_set():
+    from amp import _switches
+
+    assert not _switches.is_off("shape")
+    with mx.np_shape():
+        assert not _switches.is_off("shape")
+    assert not _switches.is_off("shape") and not mx.is_np_shape()
+    before = mx.util.set_np_shape(False)
+    assert before is False and _switches.is_off("shape")
+    _switches.set_switch("shape", None)
+
+
+def test_shapes_that_are_broadcast_are_close():
+    compare = mx.test_utils.assert_allclose
+    compare(np.ones((7, 1, 5)), mx.nd.ones((1, 7, 1, 5)))
+    compare([np.nan, 1], np.array([np.nan, 1 + 5e-8]))
+    for other, options in (([1, 1 + 5e-7], {}), ([1, np.nan], {}), (np.ones(3), {})):
+        with pytest.raises(AssertionError):
+            compare(np.ones(2), other, **options)
+    with pytest.raises(AssertionError):
+        compare([np.nan], [np.nan], equal_nan=False)
 
 
 def test_test_utils_pass_switches_on():

@@ -142,11 +142,11 @@ def assert_almost_equal_ignore_nan(a, b, rtol=None, atol=None, names=("a", "b"))
 
 
 def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
-    """numpy.testing.assert_allclose.
+    """`assert_almost_equal` with NumPy's tolerances: NaN is equal to NaN, and shapes are broadcast, as in MXNet.
 
     >>> mx.test_utils.assert_allclose(np.ones(2), np.ones(2))
     """
-    np.testing.assert_allclose(_values(a), _values(b), rtol, atol, equal_nan)
+    assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
 def _difference(a, b, rtol, atol, names):

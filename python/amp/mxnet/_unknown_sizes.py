@@ -1,14 +1,15 @@
-"""Functions of `mx.nd` after `mx.install("1.9.1")`: outside of `np_shape` `()` and sizes of 0 are unknown in MXNet 1.x.
+"""Functions of `mx.nd` after `mx.install`: outside of `np_shape` `()` and sizes of 0 are unknown in MXNet.
 
-It makes no arrays of such shapes there. Without `install`, and after that of 2.x, they are arrays like others.
+It makes no arrays of such shapes there. MXNet 2 begins inside of `np_shape`, until `reset_np()`. Without `install` they
+are arrays like others.
 """
 
 import functools
 
 from .. import nd
+from .._switches import is_off, is_on
 from ..base import ArgumentError
 from . import _generation
-from .util import is_np_shape
 
 
 def _sizes(value):
@@ -19,12 +20,16 @@ def _is_unknown(shape):
     return not _sizes(shape) or 0 in _sizes(shape)
 
 
+def _are_unknown_sizes():
+    return {0: False, 1: not is_on("shape"), 2: is_off("shape")}[_generation.chosen()]
+
+
 def _refusing(function, place, name, is_unknown):
     """`function`, which raises ArgumentError where its argument `name`, the one at `place`, makes no array there."""
 
     @functools.wraps(function)
     def checked(*args, **kwargs):
-        if _generation.chosen() == 1 and not is_np_shape():
+        if _are_unknown_sizes():
             value = args[place] if len(args) > place else kwargs.get(name, 1)
             if is_unknown(value):
                 what = f"{function.__name__}: {name} {value} makes an array of shape () or without elements"

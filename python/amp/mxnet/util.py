@@ -213,7 +213,7 @@ def set_np_shape(active):
     >>> mx.util.set_np_shape(True), mx.util.set_np_shape(False)
     (False, True)
     """
-    return set_switch("shape", active)
+    return bool(set_switch("shape", active))
 
 
 def set_np_default_dtype(is_np_default_dtype=True):
@@ -222,7 +222,7 @@ def set_np_default_dtype(is_np_default_dtype=True):
     >>> mx.util.set_np_default_dtype(True), mx.util.set_np_default_dtype(False)
     (False, True)
     """
-    return set_switch("default_dtype", is_np_default_dtype)
+    return bool(set_switch("default_dtype", is_np_default_dtype))
 
 
 def set_np(shape=True, array=True, dtype=False):

@@ -23,7 +23,8 @@ _OF_FLOATS = (
     "exp expm1 log log10 log2 log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh "
     "arctanh degrees radians"
 ).split()
-_ROUNDING = ("rint", "fix", "floor", "ceil", "trunc")
+_KEEPING_INTEGERS = ("floor", "ceil", "trunc")
+_ROUNDING = ("rint", "fix", *_KEEPING_INTEGERS)
 UNARY_SYNONYMS = {
     "abs": "absolute",
     "fabs": "absolute",
@@ -53,10 +54,10 @@ BINARY = {
 }
 
 
-def _as_floats(x, is_rounding):
+def _as_floats(x, is_rounding, keeps_integers):
     """Integers and truths as MXNet's functions of floats take them: float32, in 2.x float16 of narrow ones."""
     kind, is_second = x.dtype.kind, _generation.default().number == 2
-    if kind not in "iub" or is_rounding and kind != "b" and not is_second:
+    if kind not in "iub" or keeps_integers and kind != "b" or is_rounding and kind != "b" and not is_second:
         return x
     return x.astype("float16" if is_second and x.dtype.itemsize == 1 else "float32")
 
@@ -66,15 +67,15 @@ def unary(name):
     known = UNARY_SYNONYMS.get(name, name)
     op = "_copy" if name == "positive" else f"_npi_{known}" if find_operator(f"_npi_{known}") else known
     gives_truths = known.startswith("is")
-    is_rounding = known in _ROUNDING
-    takes_floats = is_rounding or known in _OF_FLOATS
+    kinds = known in _ROUNDING, known in _KEEPING_INTEGERS
+    takes_floats = kinds[0] or known in _OF_FLOATS
 
     def function(x, out=None, **options):
         host.require_defaults(name, options)
         if gives_truths and out is not None and out.dtype != np.bool_:
             raise TypeError(f"{name}: out is an array of truths, got {out.dtype.name}")
         x = asarray(x)
-        return run(op, [_as_floats(x, is_rounding) if takes_floats else x], {}, out)
+        return run(op, [_as_floats(x, *kinds) if takes_floats else x], {}, out)
 
     return function
 
