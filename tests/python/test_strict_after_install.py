@@ -5,6 +5,15 @@ import pytest
 
 import amp
 import amp.mxnet as mx
+from amp import _switches
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_set_a_switch():
+    """A `reset_np()` of another test is one of the thread."""
+    for switch in ("shape", "array", "default_dtype"):
+        _switches.set_switch(switch, None)
+
 
 MADE = {
     "zeros": (lambda shape: mx.nd.zeros(shape), [(), (0,), 0, (2, 0)]),
@@ -148,8 +157,6 @@ def test_more_gradients_than_outputs():
 
 
 def test_switches_of_a_thread_are_off_or_not_set():
-    from amp import _switches
-
     assert not _switches.is_off("shape")
     with mx.np_shape():
         assert not _switches.is_off("shape")
