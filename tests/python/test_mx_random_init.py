@@ -261,6 +261,12 @@ def test_multinomial_counts_of_mxnet_2(shape, size):
         mx.nd.random.multinomial(n=n, p=p[0])
 
 
+def test_multinomial_takes_a_device():
+    drawn = mx.nd.random.multinomial(n=mx.nd.array([9]), p=mx.nd.array([[0, 1]]), ctx=mx.cpu(1))
+    assert drawn.asnumpy().tolist() == [[0, 9]] and drawn.context == mx.cpu(1)
+    assert mx.nd.random.multinomial(mx.nd.array([0, 1]), ctx=mx.cpu()).asscalar() == 1
+
+
 @pytest.mark.parametrize("name", ["normal", "uniform", "randn", "poisson"])
 def test_draws_of_symbols_ignore_data_as_mxnet_does(name):
     drawn = getattr(mx.sym.random, name)(data=mx.sym.ones((2, 2)), dtype="float32") + mx.sym.zeros((2, 2))

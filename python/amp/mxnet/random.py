@@ -308,7 +308,7 @@ def _drawn_from(rows, count):
     return low
 
 
-def multinomial(data=None, shape=None, get_prob=False, out=None, dtype=None, *, n=None, p=None):
+def multinomial(data=None, shape=None, get_prob=False, out=None, dtype=None, *, n=None, p=None, ctx=None):
     """Indices drawn in proportion to the numbers in the last axis of `data`: probabilities, or weights.
 
     The result has the leading axes of `data` followed by `shape`; int32 unless `dtype` says otherwise. With `get_prob`
