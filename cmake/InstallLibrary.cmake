@@ -27,9 +27,9 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_KERNELS_HEADERS cast cpu map pad winograd)
+set(AMP_PUBLIC_KERNELS_HEADERS cast cpu map pad)
 set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
-    step step_cost step_features)
+    sample_key step step_cost step_features)
 set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor gradient_executor plan profile
     random_key run_lock session)
 set(AMP_PUBLIC_DIST_HEADERS all_reduce buffer_pool comm local_comm mpi_comm ring ring_backward ring_forward)

@@ -52,8 +52,7 @@ def main():
     options = parser.parse_args()
     base = json.loads(options.base.read_text())
     steps = measure(_calibration_models.WINDOWS, options.rounds)
-    text = json.dumps(extend(base, steps), separators=(",", ":"))
-    options.out.write_text(text + "\n")
+    options.out.write_text(_machine_file.text_of(extend(base, steps)))
 
 
 if __name__ == "__main__":

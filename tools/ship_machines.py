@@ -10,6 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+from amp._machine_file import text_of
+
 FOLDER = Path(__file__).resolve().parents[1] / "src/program/machines"
 
 
@@ -17,8 +19,7 @@ def main(arguments):
     """Writes one file per class."""
     machines = {name: json.loads(Path(path).read_text()) for name, _, path in (a.partition("=") for a in arguments)}
     for name, machine in machines.items():
-        text = json.dumps({**machine, "name": name}, separators=(",", ":"))
-        (FOLDER / f"{name}.json").write_text(text + "\n")
+        (FOLDER / f"{name}.json").write_text(text_of({**machine, "name": name}))
 
 
 if __name__ == "__main__":

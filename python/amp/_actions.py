@@ -286,7 +286,7 @@ def calibrate(options):
     machine.update(_tuned(path))
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(machine, file, separators=(",", ":"))
+        file.write(_machine_file.text_of(machine))
     speeds = ", ".join(f"{dtype} {speed / 1e9:.0f}" for dtype, speed in machine["flops_per_second"].items())
     print(f"  steps: {len(steps)}; GFLOP/s of products: {speeds}")
     print(f"wrote {path}")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _calibration_models, _core, sym
-from ._machine_file import LIBRARY
+from ._machine_file import ONEDNN
 from .executor import bind
 
 _RUNS, _ROUNDS = 3, 4
@@ -50,7 +50,7 @@ class _Run:
             {name: ("float32", shape) for name, shape in model.inputs.items()},
             machine="any",
             reduce_precision=reduce_precision,
-            forced_kernel=kernel or (LIBRARY if self.emulates else ""),
+            forced_kernel=kernel or (ONEDNN if self.emulates else ""),
         )
 
     def has_samples(self):

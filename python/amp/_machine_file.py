@@ -1,10 +1,11 @@
 """What a machine file says of measured steps: what `amp calibrate` writes."""
 
+import json
 import math
 
 from . import _core
 
-LIBRARY = "onednn"  # as a choice of kernels
+ONEDNN = "onednn"  # as a choice of kernels
 _MAX_SAMPLES = 400  # of one group, in a machine file
 _LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
 _MOVERS = ("eltwise_relu", "eltwise_abs", "eltwise_sqrt", "binary", "cast")
@@ -20,7 +21,7 @@ def machine_file(steps, name, source):
     bandwidth = _bandwidths(steps, start)
     machine = {
         "format": "amp-machine",
-        "version": 1,
+        "version": 2,
         "name": name,
         "source": source,
         "cpu": info["cpu"],
@@ -28,6 +29,9 @@ def machine_file(steps, name, source):
         "threads": info["threads"],
         "onednn": info["onednn"],
         "has_bfloat16": info["native_bfloat16"],
+        "has_int16": info["multiplies_int16"],
+        "has_tiles": info["multiplies_by_tiles"],
+        "onednn_is_channels_last": info["onednn_is_channels_last"],
         "start_seconds": _rounded(start),
         "flops_per_second": {dtype: _rounded(speed) for dtype, speed in speeds.items()},
         "bytes_per_second": [[limit, _rounded(speed)] for limit, speed in bandwidth],
@@ -51,10 +55,21 @@ def samples(steps, machine):
 
 def _group(step):
     """That of its samples: kernels of ours take as long whatever dtype they write, but for its bytes."""
-    if not step["choice"] or step["choice"] == LIBRARY:
+    if not step["choice"] or step["choice"] == ONEDNN:
         return step["group"]
-    law, dtypes, *layout = step["group"].split(" ")
-    return " ".join([law, dtypes.split("-")[0], *layout])
+    kernel, dtypes, *_ = step["group"].split(" ")
+    return f"{kernel} {dtypes.split('-')[0]}"
+
+
+def text_of(machine):
+    """The text of a machine file: one group of samples a line, so that a diff can be read."""
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in machine.items() if key != "steps"]
+    groups = [
+        f"  {json.dumps(key)}: {json.dumps(samples, separators=(',', ':'))}"
+        for key, samples in machine["steps"].items()
+    ]
+    lines.append(' "steps": {\n' + ",\n".join(groups) + "\n }")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _each_point_once(points):

@@ -14,7 +14,7 @@ LaidOutProgram AssignLayouts(NumericMode mode, Program program, std::size_t num_
   bool is_backward = false;
   for (Step& step : program.steps) {
     if (step.is_backward && !std::exchange(is_backward, true)) builder.BeginBackward(num_forward_outputs);
-    const auto assign = BackEndOf(step.spec).assign_layouts;
+    const auto assign = BackEndOf(step).assign_layouts;
     (assign != nullptr ? assign : AssignPrimitive)(&builder, std::move(step));
   }
   if (!is_backward) builder.BeginBackward(num_forward_outputs);  // gradients may be copies alone

@@ -25,6 +25,7 @@
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
+#include "program/machine_capabilities.h"
 #include "program/threads.h"
 
 namespace amp::onednn {

@@ -12,10 +12,10 @@
 #include "passes/alternate.h"
 #include "passes/model.h"
 #include "passes/numeric_mode.h"
-#include "program/kernel_choice.h"
-#include "program/machine_capabilities.h"
 
 namespace amp {
+struct LayerDecision;
+struct MachineCapabilities;
 class KernelChooser;
 class MachineTable;
 }  // namespace amp

@@ -11,7 +11,7 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   compiled.outputs = step.outputs;
   compiled.node = step.node;
   if (!prepared) {
-    compiled.kernel = BackEndOf(step.spec).make_kernel(step, program);
+    compiled.kernel = BackEndOf(step).make_kernel(step, program);
     return compiled;
   }
   compiled.primitive = BuildPrimitive(*prepared);

@@ -8,7 +8,7 @@
 
 #include "dnnl/alternate_product.h"
 #include "dnnl/laid_out_program.h"
-#include "dnnl/own_kernel.h"
+#include "program/own_kernel.h"
 
 namespace amp::onednn {
 

@@ -4,6 +4,8 @@
 
 #include <dnnl.hpp>
 
+#include "dnnl/engine.h"
+#include "dnnl/memory_desc.h"
 #include "kernels/pointwise.h"
 #include "kernels/winograd.h"
 #include "program/machine_capabilities.h"
@@ -24,12 +26,35 @@ bool OneDnnHasBF16() { return IsaContains(dnnl::cpu_isa::avx512_core_bf16); }
 bool OneDnnHasAmx() { return IsaContains(dnnl::cpu_isa::avx512_core_amx); }
 bool OneDnnHasAvx512() { return IsaContains(dnnl::cpu_isa::avx512_core); }
 
+namespace {
+
+// Asked of a usual convolution: oneDNN's code for AVX-512 and, since 3.2, for AVX2 has channels last.
+bool AskForChannelsLast() {
+  using Dims = dnnl::memory::dims;
+  const auto any = [](const Dims& dims) {
+    return onednn::Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+  };
+  const dnnl::convolution_forward::primitive_desc pd(
+      onednn::CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+      any({1, 64, 14, 14}), any({64, 64, 3, 3}), any({1, 64, 14, 14}), Dims{1, 1}, Dims{1, 1}, Dims{1, 1});
+  const onednn::Desc result = pd.dst_desc();
+  return result.get_inner_nblks() == 0 && result.get_strides()[1] == 1;
+}
+
+}  // namespace
+
+bool OneDnnIsChannelsLast() {
+  static const bool kIs = AskForChannelsLast();
+  return kIs;
+}
+
 MachineCapabilities CapabilitiesOfThisCpu() {
   return {.has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
           .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
           .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
           .onednn_has_bf16 = OneDnnHasBF16(),
-          .onednn_is_channels_last = OneDnnHasAvx512()};
+          .onednn_is_channels_last = OneDnnIsChannelsLast(),
+          .onednn_channel_block = OneDnnHasAvx512() ? kWideChannelBlock : kNarrowChannelBlock};
 }
 
 std::string CpuIsaName() {

@@ -138,6 +138,18 @@ std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std:
   return MachineTable::Parse(text, path, [&] { return ByProbe(num_threads); });  // asked where it measured nothing
 }
 
+// A file of an earlier version: its measurements are of kernels that have other names now. It never stops a bind.
+void SetAsideIfOld(const std::string& path) {
+  const std::optional<std::string> text = ReadIfThere(path);
+  if (!text || !MachineTable::IsOfEarlierVersion(*text)) return;
+  const std::string aside = path + ".old";
+  std::error_code error;
+  std::filesystem::rename(path, aside, error);
+  if (error) Throw<ArgumentError>("machine file '{}' is of an earlier version: delete it", Quotable(path, 300));
+  fmt::print(stderr, "amp: '{}' is of an earlier version and now '{}'; `amp calibrate` measures this machine anew\n",
+             path, aside);
+}
+
 // What is known of this machine, by number of threads. Files are read once in a process.
 class KnownMachines {
  public:
@@ -146,6 +158,7 @@ class KnownMachines {
     std::shared_ptr<const MachineTable>& machine = machines_[MachineKey(num_threads)];
     if (machine != nullptr) return machine;
     const std::string path = MachineFilePath(num_threads);
+    SetAsideIfOld(path);
     const std::optional<std::string> file = ReadIfThere(path);
     return machine = file ? FromFile(*file, path, num_threads) : ByProbe(num_threads);
   }
@@ -229,6 +242,7 @@ std::shared_ptr<const MachineTable> AddTuned(const std::string& text, int num_th
   static std::mutex mutex;  // of reading and writing
   const std::lock_guard lock(mutex);
   const std::string path = TunedFilePath(text, num_threads);
+  if (Named(text) == "this") SetAsideIfOld(path);
   const std::string content = MachineTable::TextWithTuned(ReadIfThere(path).value_or(""), path, tuned);
   std::error_code ignored;  // writing will say so
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);

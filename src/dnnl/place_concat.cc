@@ -39,7 +39,7 @@ bool WritesInto(LayoutBuilder* builder, ValueId part, const Desc& layout) {
   if (!writer) return false;
   if (builder->laid_out().prepared[*writer]) return RedirectPrimitive(builder, *writer, part, layout);
   const Step& step = builder->laid_out().program.steps[*writer];
-  const auto can_write = BackEndOf(step.spec).can_write;
+  const auto can_write = BackEndOf(step).can_write;
   return can_write != nullptr && can_write(step, builder->laid_out(), layout);
 }
 

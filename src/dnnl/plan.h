@@ -19,12 +19,12 @@ struct PlanStep {
   std::string kind;  // "convolution", "reorder", ...
   // oneDNN's name of the kernel, "own", "own:<which>", "reference" or, of bodies with both, "own+reference".
   std::string implementation;
-  std::string layout;                       // of the output
-  std::string reason;                       // of reorders and fallbacks
-  std::vector<std::string> fused = {};      // the nodes whose work is done with it
-  std::optional<KernelChoice> choice = {};  // where several kernels could compute it
-  std::size_t constant_bytes = 0;           // of constants that it reads, such as weights, as its kernel reads them
-  bool is_backward = false;                 // of a plan in two halves: runs in the second one
+  std::string layout;                      // of the output
+  std::string reason;                      // of reorders and fallbacks
+  std::vector<std::string> fused = {};     // the nodes whose work is done with it
+  std::optional<LayerChoice> choice = {};  // where several kernels could compute it
+  std::size_t constant_bytes = 0;          // of constants that it reads, such as weights, as its kernel reads them
+  bool is_backward = false;                // of a plan in two halves: runs in the second one
   // "auto", "f32" or "scaled" where it may not lose small numbers, else "": see passes/alternate.h.
   std::string alternate = {};
 };

@@ -22,7 +22,7 @@ bool ReadsBFloat16(const Graph& graph, const Types& types, NodeId id) {
 }
 
 bool Computes(const Step& step) {
-  return KindOf(step.spec).chooses_layouts || std::holds_alternative<DepthwiseBlockSpec>(step.spec) ||
+  return step.layer() != nullptr || KindOf(step.spec).chooses_layouts ||
          std::holds_alternative<AttentionSpec>(step.spec) || std::holds_alternative<RecurrenceSpec>(step.spec) ||
          std::holds_alternative<CallSpec>(step.spec) || std::holds_alternative<KernelSpec>(step.spec);
 }

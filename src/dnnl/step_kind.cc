@@ -26,6 +26,10 @@ const StepBackEnd& BackEndOf(const StepSpec& spec) {
   return *back_end;
 }
 
+const StepBackEnd& BackEndOf(const Step& step) {
+  return BackEndOf(step.layer() != nullptr ? StepSpec(FusedLayerSpec{""}) : step.spec);
+}
+
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
                                          const TensorType& out_type, const std::vector<Desc>& layouts,
                                          const Desc& out_layout) {

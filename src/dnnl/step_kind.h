@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "dnnl/laid_out_program.h"
-#include "dnnl/own_kernel.h"
 #include "dnnl/primitive_builder.h"
+#include "program/own_kernel.h"
 
 namespace amp::onednn {
 
@@ -39,6 +39,8 @@ struct StepBackEnd {
 
 // What is registered for the kind of step.
 const StepBackEnd& BackEndOf(const StepSpec& spec);
+// The same, or what runs layers where a kernel of ours was chosen.
+const StepBackEnd& BackEndOf(const Step& step);
 
 // The primitive for a step whose inputs lie in `layouts`; nullopt where the library has none for these types and
 // post-ops. Kinds that choose their layouts look at none, but write `out_layout` where one is given.

@@ -10,13 +10,13 @@ namespace amp {
 namespace {
 
 // "  [winograd_f4x4_f32, predicted 12.3 us, otherwise 23.4 us, tuned]"
-std::string TextOf(const KernelChoice& choice) {
+std::string TextOf(const LayerChoice& choice) {
   const auto time = [](const char* what, const std::optional<double>& seconds) {
     return seconds ? fmt::format(", {} {:.1f} us", what, 1e6 * *seconds) : "";
   };
-  const bool is_first = choice.otherwise_seconds == choice.predicted_seconds;
-  return fmt::format("  [{}{}{}{}]", choice.kernel, time("predicted", choice.predicted_seconds),
-                     is_first ? "" : time("otherwise", choice.otherwise_seconds), choice.is_tuned ? ", tuned" : "");
+  const bool is_first = choice.baseline_seconds == choice.predicted_seconds;
+  return fmt::format("  [{}{}{}{}]", choice.name(), time("predicted", choice.predicted_seconds),
+                     is_first ? "" : time("otherwise", choice.baseline_seconds), choice.is_tuned ? ", tuned" : "");
 }
 
 std::string TextOfConstants(std::size_t bytes) {
@@ -59,17 +59,17 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
 
 // What a step without a primitive runs.
 std::string NameOfKernel(const Step& step, const OwnKernel& kernel) {
-  if (BackEndOf(step.spec).is_reference) return "reference";
+  if (step.layer() != nullptr) return std::string("own:") + step.choice->name();
+  if (BackEndOf(step).is_reference) return "reference";
   const auto* spec = std::get_if<KernelSpec>(&step.spec);
   if (spec != nullptr && !spec->references.empty()) return "own+reference";
   const std::string name = kernel.Name();
   return name.empty() ? "own" : "own:" + name;
 }
 
-// What was chosen, unless the kernel does not know the layouts that it met.
-std::optional<KernelChoice> ChoiceOf(const Step& step, bool is_primitive) {
-  const bool holds = step.choice && (step.choice->kernel == kLibraryKernel) == is_primitive;
-  return holds ? step.choice : std::nullopt;
+// What was chosen, unless oneDNN has no primitive for the step.
+std::optional<LayerChoice> ChoiceOf(const Step& step, bool is_primitive) {
+  return step.layer() != nullptr || is_primitive ? step.choice : std::nullopt;
 }
 
 bool IsReference(const PlanStep& step, const std::optional<PreparedPrimitive>& prepared) {
@@ -139,14 +139,15 @@ std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program) {
   for (std::size_t i = 0; i < program.program.steps.size(); ++i) {
     const Step& step = program.program.steps[i];
     features.push_back(FeaturesOf(step, program.TypesOf(step)));
-    std::string& group = features.back().group;
+    std::string& layout = features.back().key.layout;
+    if (step.layer() != nullptr) continue;
     if (std::holds_alternative<ReorderSpec>(step.spec)) {
-      group += fmt::format(" {}-{}", LayoutClass(program.layouts[step.inputs[0]]),
+      layout = fmt::format("{}-{}", LayoutClass(program.layouts[step.inputs[0]]),
                            LayoutClass(program.layouts[step.outputs[0]]));
     } else if (program.prepared[i] && program.prepared[i]->is_reference()) {
-      group += " reference";
+      layout = "reference";
     } else if (std::holds_alternative<ConvolutionSpec>(step.spec)) {
-      group += fmt::format(" {}", LayoutClass(program.layouts[step.outputs[0]]));
+      layout = LayoutClass(program.layouts[step.outputs[0]]);
     }
   }
   return features;

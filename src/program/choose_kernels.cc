@@ -4,18 +4,18 @@
 #include <optional>
 #include <utility>
 
-#include "program/kernel_candidates.h"
+#include "program/choose_layouts.h"
+#include "program/layer_kernel.h"
 #include "program/layer_key.h"
 #include "program/step_cost.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
-#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
 
 // Predictions of kernels whose laws are measured on the machine err alike: a smaller gain may be a loss.
-constexpr double kLeastMeasuredGain = 0.98;
+constexpr double kMaxMeasuredTimeRatio = 0.98;
 // Vectors multiply bfloat16 at most twice as fast as float32. A machine that is faster does so by tiles (AMX), which
 // formulas of our kernels do not know.
 constexpr double kMaxVectorRatio = 3;
@@ -33,36 +33,15 @@ std::vector<bool> ConstantsForAllShapes(const Program& program) {
   return constant;
 }
 
-bool HasNoFormula(const std::optional<kernels::WinogradKind>& kind) {
-  return kind && (kernels::WinogradMultipliesBF16(*kind) || kernels::WinogradShapeOf(*kind).window() != 9);
-}
-
-// Products of int16, by Strassen's algorithm and of Winograd's tiles by registers gain or lose by what a CPU has
-// besides arithmetic; other kinds of Winograd's algorithm have formulas that hold for windows of 3x3.
-bool HasNoFormula(const Step& step) {
-  if (const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec)) {
-    return convolution->pointwise == DType::kInt16 || convolution->strassen || HasNoFormula(convolution->winograd);
-  }
-  if (const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec)) {
-    return HasNoFormula(deconvolution->winograd);
-  }
-  if (const auto* dense = std::get_if<InnerProductSpec>(&step.spec)) {
-    return dense->product == DType::kInt16 || dense->strassen;
-  }
-  const auto* block = std::get_if<DepthwiseBlockSpec>(&step.spec);
-  return block != nullptr && block->multiplies == DType::kInt16;
-}
-
-bool HasOwnKernel(const Step& step) { return step.choice && step.choice->kernel != kLibraryKernel; }
-
 class KernelChoices {
  public:
   KernelChoices(const KernelChooser& chooser, const MachineCapabilities& capabilities, const MachineTable* machine,
-                Program* program, int num_threads)
+                Program* program, int num_threads, bool in_blocks)
       : chooser_(chooser),
         capabilities_(capabilities),
         machine_(machine),
         num_threads_(num_threads),
+        in_blocks_(in_blocks),
         program_(*program),
         constant_(ConstantsForAllShapes(*program)),
         graph_(program) {}
@@ -77,8 +56,8 @@ class KernelChoices {
   }
 
  private:
-  // The ways to compute a layer, and the step that each of them but the first makes of it.
-  struct Layer {
+  // The ways to compute a layer, and the step that each of them makes of it.
+  struct Options {
     LayerOptions options;
     std::vector<Step> steps;
     std::vector<std::size_t> taken = {0};  // how many steps before
@@ -90,20 +69,20 @@ class KernelChoices {
   void ChooseAlone(StepId id) {
     const Step& step = graph_.step(id);
     if (IsFixed(id) && *step.alternate != AlternateMode::kF32) return;
-    Layer layer{{"", {KernelOption{kLibraryKernel}}}, {step}};
+    Options layer{{"", {KernelOption{kOneDnnKernel}}}, {step}};
     AddCandidates(SiteOf(step), &layer);
     if (layer.steps.size() == 1) return;
     layer.options.key = KeyOf(step);
     layer.options.options[0].seconds = Seconds(step);
     const KernelChooser::Chosen chosen = Decide(layer, {step.node});
     Step result = std::move(layer.steps[chosen.option]);
-    result.choice = ChoiceOf(layer, chosen);
+    NoteTimes(layer, chosen, 0, &result);
     graph_.Replace(id, std::move(result));
   }
 
   void ChooseWith(const std::vector<StepId>& producers, StepId id) {
     const Step& step = graph_.step(id);
-    Layer layer{{"", {KernelOption{kSeparateSteps}}}, {step}};
+    Options layer{{"", {KernelOption{kSeparateSteps}}}, {step}};
     AddCandidates(SiteOf(step, producers), &layer);
     if (layer.steps.size() == 1) return;
     const std::size_t taken = *std::max_element(layer.taken.begin(), layer.taken.end());
@@ -119,13 +98,13 @@ class KernelChoices {
     if (chosen.option == 0) return;
     Step result = std::move(layer.steps[chosen.option]);
     const std::size_t removed = layer.taken[chosen.option];
-    result.choice = ChoiceOf(layer, chosen, SecondsOf(producers, removed, taken));
+    NoteTimes(layer, chosen, SecondsOf(producers, removed, taken), &result);
     graph_.Replace(id, std::move(result));
     for (std::size_t i = 0; i < removed; ++i) graph_.Remove(producers[i]);
   }
 
   // What the steps that an option does not take need, so that all options stand for the same work.
-  void AddSeparate(const std::vector<StepId>& producers, std::size_t taken, StepId id, Layer* layer) const {
+  void AddSeparate(const std::vector<StepId>& producers, std::size_t taken, StepId id, Options* layer) const {
     if (machine_ == nullptr) return;
     layer->options.options[0].seconds = Seconds(graph_.step(id));
     for (std::size_t option = 0; option < layer->steps.size(); ++option) {
@@ -160,22 +139,23 @@ class KernelChoices {
     return std::holds_alternative<CastSpec>(step.spec) || !graph_.value(step.outputs[0]).is_exact;
   }
 
-  KernelSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {
-    KernelSite site{program_, constant_, capabilities_, step, {}};
+  LayerSite SiteOf(const Step& step, const std::vector<StepId>& producers = {}) const {
+    LayerSite site{program_, constant_, capabilities_, step, {}, in_blocks_};
     for (const StepId id : producers) site.producers.push_back(&graph_.step(id));
     return site;
   }
 
-  void AddCandidates(const KernelSite& site, Layer* layer) const {
-    for (const KernelCandidate& candidate : KernelCandidates()) {
-      const bool is_asked = site.producers.empty() ? candidate.takes == 0 : candidate.takes > 0;
-      if (!is_asked || candidate.takes > site.producers.size()) continue;
-      std::optional<Step> step = candidate.propose(site);
-      if (!step) continue;
-      const std::optional<double> seconds = IsPredictable(*step) ? SecondsOfRun(*step) : std::nullopt;
-      layer->options.options.push_back({candidate.name, seconds, LeastGain(candidate, site.step, *step)});
-      layer->steps.push_back(*std::move(step));
-      layer->taken.push_back(candidate.takes);
+  void AddCandidates(const LayerSite& site, Options* layer) const {
+    for (const auto& [name, kernel] : LayerKernels()) {
+      const bool is_asked = site.producers.empty() ? kernel.takes == 0 : kernel.takes > 0;
+      if (!is_asked || kernel.takes > site.producers.size()) continue;
+      std::optional<LayerMatch> match = kernel.match(site);
+      if (!match) continue;
+      match->step.choice = LayerChoice{&kernel, std::move(match->layer)};
+      const std::optional<double> seconds = IsPredictable(match->step) ? SecondsOfRun(match->step) : std::nullopt;
+      layer->options.options.push_back({name, seconds, MaxTimeRatio(site.step, match->step)});
+      layer->steps.push_back(std::move(match->step));
+      layer->taken.push_back(kernel.takes);
     }
   }
 
@@ -183,23 +163,24 @@ class KernelChoices {
   // Of what has no formula it is known of none.
   bool IsPredictable(const Step& step) const {
     if (machine_ == nullptr) return true;
-    const StepTypes types = TypesOf(step);
-    if (HasNoFormula(step)) return machine_->IsKnown(FeaturesOf(step, types));
-    if (CostOf(step, types).dtype != DType::kBFloat16) return true;
+    const StepFeatures features = FeaturesOf(step, TypesOf(step));
+    if (step.choice->kernel->needs_samples) return machine_->IsKnown(features);
+    if (features.cost.dtype != DType::kBFloat16) return true;
     const auto& speeds = machine_->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);
     const bool has_tiles = bf16 != speeds.end() && bf16->second > kMaxVectorRatio * speeds.at(DType::kFloat32);
-    return !has_tiles || machine_->IsMeasured(FeaturesOf(step, types));
+    return !has_tiles || machine_->IsMeasured(features);
   }
 
   // Times of kernels of ours compare well.
-  double LeastGain(const KernelCandidate& candidate, const Step& before, const Step& after) const {
-    if (HasOwnKernel(before)) return 1;
+  double MaxTimeRatio(const Step& before, const Step& after) const {
+    if (before.layer() != nullptr) return 1;
+    const double ratio = after.choice->kernel->max_time_ratio;
     const bool is_measured = machine_ != nullptr && machine_->IsMeasured(FeaturesOf(after, TypesOf(after)));
-    return is_measured ? std::max(kLeastMeasuredGain, candidate.least_gain) : candidate.least_gain;
+    return is_measured ? std::max(kMaxMeasuredTimeRatio, ratio) : ratio;
   }
 
-  KernelChooser::Chosen Decide(const Layer& layer, std::vector<NodeId> nodes) {
+  KernelChooser::Chosen Decide(const Options& layer, std::vector<NodeId> nodes) {
     const KernelChooser::Chosen chosen = chooser_.Choose(layer.options);
     LayerDecision decision{layer.options.key, std::move(nodes), {}, chosen.option};
     for (const KernelOption& option : layer.options.options) decision.kernels.push_back(option.name);
@@ -207,13 +188,15 @@ class KernelChoices {
     return chosen;
   }
 
-  // `others`: seconds of steps that options stand for and the chosen one does not take.
-  static KernelChoice ChoiceOf(const Layer& layer, const KernelChooser::Chosen& chosen, double others = 0) {
-    const KernelOption& option = layer.options.options[chosen.option];
-    KernelChoice choice{option.name, option.seconds, chosen.is_tuned, layer.options.options[0].seconds};
-    if (choice.predicted_seconds) *choice.predicted_seconds -= others;
-    if (choice.otherwise_seconds) *choice.otherwise_seconds -= others;
-    return choice;
+  // What is known of the chosen option. `others`: seconds of steps that options stand for and it does not take.
+  static void NoteTimes(const Options& layer, const KernelChooser::Chosen& chosen, double others, Step* step) {
+    if (!step->choice) step->choice = LayerChoice{};
+    step->choice->is_tuned = chosen.is_tuned;
+    step->choice->predicted_seconds = layer.options.options[chosen.option].seconds;
+    step->choice->baseline_seconds = layer.options.options[0].seconds;
+    for (std::optional<double>* seconds : {&step->choice->predicted_seconds, &step->choice->baseline_seconds}) {
+      if (*seconds) **seconds -= others;
+    }
   }
 
   StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }
@@ -226,16 +209,21 @@ class KernelChoices {
 
   // With the packing of weights that are not the same in every run.
   std::optional<double> SecondsOfRun(const Step& step) const {
-    const std::optional<double> seconds = Seconds(step);
-    const std::optional<WinogradWeightsSpec> packing = WinogradWeightsOf(step);
-    if (!seconds || !packing || constant_[step.inputs[1]]) return seconds;
-    return *seconds + *Seconds({*packing, {step.inputs[1]}, {step.inputs[1]}, step.node, ""});
+    std::optional<double> seconds = Seconds(step);
+    for (std::size_t i = 0; i < step.inputs.size() && seconds; ++i) {
+      const ValueId input = step.inputs[i];
+      if (constant_[input] || step.layer()->LayoutOfInput(i) != OperandLayout::kPacked) continue;
+      const PackWeightsSpec packing{std::make_shared<PackedWeights>(step.layer()->Pack(i))};
+      *seconds += *Seconds({packing, {input}, {input}, step.node, ""});
+    }
+    return seconds;
   }
 
   const KernelChooser& chooser_;
   const MachineCapabilities& capabilities_;
   const MachineTable* machine_;
   const int num_threads_;
+  const bool in_blocks_;
   const Program& program_;
   const std::vector<bool> constant_;
   StepGraph graph_;
@@ -246,7 +234,17 @@ class KernelChoices {
 
 std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const MachineCapabilities& capabilities,
                                          const MachineTable* machine, Program* program, int num_threads) {
-  return KernelChoices(chooser, capabilities, machine, program, num_threads).Run();
+  const auto choose = [&](Program* chosen, bool in_blocks) {
+    return KernelChoices(chooser, capabilities, machine, chosen, num_threads, in_blocks).Run();
+  };
+  // Elsewhere oneDNN reads blocks of channels anyway.
+  const bool may_change_layouts = capabilities.onednn_is_channels_last && WantsBlocks(*program);
+  if (!may_change_layouts) return choose(program, false);
+  Program channels_last = *program;
+  std::vector<LayerDecision> decisions = choose(&channels_last, false);
+  if (WantsBlocks(channels_last)) return choose(program, true);
+  *program = std::move(channels_last);
+  return decisions;
 }
 
 }  // namespace amp

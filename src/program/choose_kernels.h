@@ -10,7 +10,7 @@
 
 namespace amp {
 
-// Asks the chooser wherever there are candidates (kernel_candidates.h): first how each step is computed by itself, then
+// Asks the chooser wherever layer kernels match (layer_kernel.h): first how each step is computed by itself, then
 // whether it takes steps before it. Results are rounded in another way, so this is for mode fast: of Winograd's
 // algorithm sums in float32 lose up to ten times as much as a direct convolution's, which is still less than a
 // hundredth of what bfloat16 rounds; tiles of int16 lose less than bfloat16 operands do. Matrix products

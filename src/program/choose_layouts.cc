@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "program/layer_kernel.h"
+
 namespace amp {
 namespace {
 
@@ -19,7 +21,8 @@ const Shape& ShapeOf(const Program& program, const Step& step, std::size_t input
 }
 
 bool IsPlanar(const Program& program, const Step& step) {
-  return std::holds_alternative<ConvolutionSpec>(step.spec) && ShapeOf(program, step, 0).rank() == 4;
+  return step.layer() == nullptr && std::holds_alternative<ConvolutionSpec>(step.spec) &&
+         ShapeOf(program, step, 0).rank() == 4;
 }
 
 // Weights (G, 1, 1, k, k).
@@ -31,25 +34,6 @@ bool HasDepthwiseWeights(const Program& program, const Step& step) {
 bool IsTraining(const Program& program) {
   return std::any_of(program.steps.begin(), program.steps.end(),
                      [](const Step& step) { return std::holds_alternative<WeightGradientSpec>(step.spec); });
-}
-
-// Large depthwise convolutions are bound by memory, and the library's blocked code for them and for the 1x1
-// convolutions around them loses less. MobileNetV2, batch 16, 2 threads, Zen4: 31.4 against 43.9 ms in bfloat16, 59.8
-// against 76.2 in float32; batch 4: 7.9 against 8.2; batch 1: 2.16 against 2.02. ResNet-50, batch 16: 0 to 4 % better;
-// Inception-v3: 2 to 5 % worse. `make bench` with --ablation measures it again. Blocked code in bfloat16 does without
-// AMX: MobileNetV2, batch 16, on a Xeon: 62 against 25 ms; in float32 45 against 52. Our own depthwise blocks read and
-// write channels last.
-// Backward convolutions are faster in blocks, too, above all strided ones (ResNet-50, batch 4, one thread of a Xeon
-// without AMX: 370 against 516 ms by data), and all three of a layer read the same tensors.
-bool WantsBlocks(const Program& program) {
-  if (IsTraining(program)) return true;
-  const bool has_own = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
-    return std::holds_alternative<DepthwiseBlockSpec>(step.spec);
-  });
-  return !has_own && std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
-    return IsPlanar(program, step) && HasDepthwiseWeights(program, step) &&
-           BytesOfValue(program, step.inputs[0]) >= kLargeBytes;
-  });
 }
 
 // The library writes the result of a convolution over an image in blocks, which the next one does not read: a reorder
@@ -81,6 +65,25 @@ void ChooseBackward(bool has_amx, const Program& program, Step* step) {
 }
 
 }  // namespace
+
+// Large depthwise convolutions are bound by memory, and the library's blocked code for them and for the 1x1
+// convolutions around them loses less. MobileNetV2, batch 16, 2 threads, Zen4: 31.4 against 43.9 ms in bfloat16, 59.8
+// against 76.2 in float32; batch 4: 7.9 against 8.2; batch 1: 2.16 against 2.02. ResNet-50, batch 16: 0 to 4 % better;
+// Inception-v3: 2 to 5 % worse. `make bench` with --ablation measures it again. Blocked code in bfloat16 does without
+// AMX: MobileNetV2, batch 16, on a Xeon: 62 against 25 ms; in float32 45 against 52. Our own depthwise blocks read and
+// write channels last.
+// Backward convolutions are faster in blocks, too, above all strided ones (ResNet-50, batch 4, one thread of a Xeon
+// without AMX: 370 against 516 ms by data), and all three of a layer read the same tensors.
+bool WantsBlocks(const Program& program) {
+  if (IsTraining(program)) return true;
+  const bool has_own = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) {
+    return step.layer() != nullptr && step.choice->kernel->keeps_channels_last;
+  });
+  return !has_own && std::any_of(program.steps.begin(), program.steps.end(), [&](const Step& step) {
+    return IsPlanar(program, step) && HasDepthwiseWeights(program, step) &&
+           BytesOfValue(program, step.inputs[0]) >= kLargeBytes;
+  });
+}
 
 void ChooseLayouts(bool has_amx, Program* program) {
   const bool in_blocks = WantsBlocks(*program), is_training = IsTraining(*program);

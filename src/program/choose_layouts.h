@@ -5,6 +5,10 @@
 
 namespace amp {
 
+// Whether oneDNN's convolutions get hints to read and write blocks of channels: in training, and where large depthwise
+// convolutions are left to it.
+bool WantsBlocks(const Program& program);
+
 // Sets the layout hints of convolutions and inner products. Where the library has no primitive in these layouts, it
 // chooses others. With AMX there is no fast code for bfloat16 in blocks of channels.
 void ChooseLayouts(bool has_amx, Program* program);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,12 +11,18 @@
 
 namespace amp {
 
+class Layer;
+struct LayerKernel;
+
 // What was chosen for a step for which there are several kernels.
-struct KernelChoice {
-  std::string kernel;                            // the candidate's name
-  std::optional<double> predicted_seconds;       // where the times of a machine are known
+struct LayerChoice {
+  const LayerKernel* kernel = nullptr;           // null: oneDNN
+  std::shared_ptr<const Layer> layer = nullptr;  // the step as that kernel computes it
+  std::optional<double> predicted_seconds = {};  // where the times of a machine are known
   bool is_tuned = false;                         // by a record of what timing chose
-  std::optional<double> otherwise_seconds = {};  // predicted of what happens without it, for the same nodes
+  std::optional<double> baseline_seconds = {};   // predicted of what happens without it, for the same nodes
+
+  const char* name() const;  // the kernel's, or "onednn"
 };
 
 // A choice that was made while a plan was compiled.

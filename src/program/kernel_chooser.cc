@@ -20,7 +20,7 @@ KernelChooser::Chosen PredictedKernels::Choose(const LayerOptions& layer) const 
   for (std::size_t i = 1; i < layer.options.size(); ++i) {
     const KernelOption &first = layer.options[0], &option = layer.options[i];
     if (!first.seconds || !option.seconds) continue;
-    if (*option.seconds >= option.least_gain * *first.seconds || *option.seconds >= least) continue;
+    if (*option.seconds >= option.max_time_ratio * *first.seconds || *option.seconds >= least) continue;
     least = *option.seconds;
     chosen.option = i;
   }

@@ -12,8 +12,8 @@
 
 namespace amp {
 
-// The name of the option in which the library computes a step by itself.
-inline constexpr const char* kLibraryKernel = "onednn";
+// The name of the option in which oneDNN computes a step by itself.
+inline constexpr const char* kOneDnnKernel = "onednn";
 // The name of the option in which a step and the one before it stay two.
 inline constexpr const char* kSeparateSteps = "separate";
 
@@ -22,7 +22,7 @@ struct KernelOption {
   std::string name;
   std::optional<double> seconds = {};  // predicted
   // Predictions err: it has to take less than this part of the time of the first option.
-  double least_gain = 1;
+  double max_time_ratio = 1;
 };
 
 // A layer, and the ways to compute it. The first one is what happens without a choice.

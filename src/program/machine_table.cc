@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "kernels/winograd.h"
 #include "nnvm/error.h"
+#include "program/step.h"
 
 namespace amp {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "amp-machine";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::size_t kNeighbours = 5;  // measured steps that a prediction is made of
 constexpr double kNear = 0.3;           // closer than the root of this (log 2 of sizes), steps count alike
 constexpr double kMaxLogRatio = 40;
@@ -47,7 +47,7 @@ Json Header(const Json& file) {
 
 void RequireFormat(const Json& file) {
   if (file.at("format") != kFormat || file.at("version") != kVersion) {
-    Throw<ArgumentError>("expected format '{}', version {}", kFormat, kVersion);
+    Throw<ArgumentError>("expected format '{}', version {}; `amp calibrate` writes one", kFormat, kVersion);
   }
 }
 
@@ -59,55 +59,40 @@ TunedKernels TunedOf(const Json& file) {
   Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(error.what(), 200));
 }
 
-// "convolution_1x1 float32 blocked" -> "convolution_1x1 float32": what is known of a step before it is laid out.
-std::string_view WithoutLayout(std::string_view group) {
-  const std::size_t dtype = group.find(' ');
-  const std::size_t layout = dtype == std::string_view::npos ? dtype : group.find(' ', dtype + 1);
-  return layout == std::string_view::npos ? group : group.substr(0, layout);
-}
-
 // A step that computes a function of so many elements, and nothing else.
-StepFeatures FunctionAlone(const std::string& group, double elements) {
-  StepFeatures alone{group, {static_cast<float>(std::log2(8 * std::max(elements, 1.0)))}, {}};
+StepFeatures FunctionAlone(const SampleKey& key, double elements) {
+  StepFeatures alone{key, {static_cast<float>(std::log2(8 * std::max(elements, 1.0)))}, {}};
   alone.cost.bytes_read = alone.cost.bytes_written = static_cast<std::size_t>(4 * std::max(elements, 1.0));
   alone.cost.dtype = DType::kFloat32;
   return alone;
 }
 
-// "matmul bfloat16-float32" -> "matmul bfloat16".
-std::string WithoutOutput(const std::string& group) { return group.substr(0, group.find('-')); }
-
-// "call_take int32" -> "call"; other groups as they are.
-std::string AnyCall(const std::string& group) { return group.starts_with("call_") ? "call" : group; }
-
-// "convolution_1x1 bfloat16-float32 blocked" -> "convolution_1x1 bfloat16 blocked": these take as long whatever they
-// write, but for its bytes, and few samples tell less than many. Larger windows have samples enough of their own.
-std::string OfSmallWindows(std::string group) {
-  const std::size_t output = group.find('-');
-  if (!group.starts_with("convolution_1x1 ") && !group.starts_with("convolution_depthwise ")) return group;
-  if (output != std::string::npos) group.erase(output, group.find(' ', output) - output);
-  return group;
+// Small windows take as long whatever they write, but for its bytes, and few samples tell less than many. Larger
+// windows have samples enough of their own.
+SampleKey Normalised(SampleKey key) {
+  if (key.step == "convolution_1x1" || key.step == "convolution_depthwise") key.out = key.in;
+  return key;
 }
 
-// "convolution_winograd_line7_int16 bfloat16" -> "convolution_winograd_f4x4_int16 bfloat16": where windows that are not
-// 3x3 were not measured, their formula errs as much as that of these.
-std::string OfUsualWindow(const std::string& group) {
-  using kernels::WinogradKind;
-  for (int i = 0; group.starts_with("convolution_winograd_") && i < kernels::kNumWinogradKinds; ++i) {
-    const auto kind = static_cast<WinogradKind>(i);
-    const std::string law = fmt::format("convolution_{} ", kernels::WinogradName(kind));
-    if (kernels::WinogradShapeOf(kind).window() == 9 || !group.starts_with(law)) continue;
-    const WinogradKind usual = kernels::WinogradMultipliesInt16(kind) ? WinogradKind::kF4x4Int16 : WinogradKind::kF4x4;
-    return fmt::format("convolution_{} {}", kernels::WinogradName(usual), group.substr(law.size()));
-  }
-  return group;
+// What is known of a step before it is laid out.
+SampleKey WithoutLayout(SampleKey key) {
+  key.layout.clear();
+  return key;
 }
+
+SampleKey WithoutOutput(SampleKey key) {
+  key.out = key.in;
+  return key;
+}
+
+// Of all operators that run on reference kernels; other keys as they are.
+SampleKey AnyCall(const SampleKey& key) { return key.reference_call.empty() ? key : SampleKey{key.step}; }
 
 // A point and, last, the ratio.
-MachineTable::Sample SampleOf(const std::string& group, const Json& numbers) {
+MachineTable::Sample SampleOf(const std::string& key, const Json& numbers) {
   MachineTable::Sample sample;
   for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Within(number, "steps", -1e6, 1e6)));
-  if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", group);
+  if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", key);
   const auto limit = static_cast<float>(kMaxLogRatio);
   sample.log_ratio = std::clamp(sample.point.back(), -limit, limit);
   sample.point.pop_back();
@@ -120,21 +105,34 @@ StepFeatures InFloat32(StepFeatures step) {
   step.cost.bytes_written *= 2;
   step.cost.dtype = DType::kFloat32;
   for (float& number : step.point) number += 1;  // log 2 of bytes
-  step.group = step.group.substr(0, step.group.find(' ')) + " float32";
+  step.key.in = step.key.out = DType::kFloat32;
   return step;
+}
+
+MachineCapabilities CapabilitiesIn(const Json& file) {
+  const auto has = [&](const char* what) { return file.contains(what) && file.at(what).get<bool>(); };
+  const bool has_bf16 = file.at("has_bfloat16").get<bool>();
+  const std::string isa = file.contains("isa") ? file.at("isa").get<std::string>() : "";
+  const bool is_wide = isa.starts_with("avx512");
+  return {.has_bf16 = has_bf16,
+          .has_int16 = has("has_int16"),
+          .has_tiles = has("has_tiles"),
+          .onednn_has_bf16 = has_bf16,
+          .onednn_is_channels_last = has("onednn_is_channels_last"),
+          .onednn_channel_block = is_wide ? kWideChannelBlock : kNarrowChannelBlock};
 }
 
 }  // namespace
 
-// To its group, and to that of the same steps in any layout.
-void MachineTable::AddSample(const std::string& group, Sample sample) {
-  std::vector<Sample>& list = groups_[group];
+// To those of its key, and to those of the same steps in any layout.
+void MachineTable::AddSample(const SampleKey& key, Sample sample) {
+  std::vector<Sample>& list = samples_[key];
   if (!list.empty() && list[0].point.size() != sample.point.size()) {
-    Throw<ArgumentError>("steps of '{}': points of different lengths", group);
+    Throw<ArgumentError>("steps of '{}': points of different lengths", key.Text());
   }
-  const std::string general(WithoutLayout(group)), any = AnyCall(group);
-  if (general != group) AddSample(general, sample);
-  if (any != group) AddSample(any, sample);
+  const SampleKey general = WithoutLayout(key), any = AnyCall(key);
+  if (general != key) AddSample(general, sample);
+  if (any != key) AddSample(any, sample);
   list.push_back(std::move(sample));
 }
 
@@ -154,22 +152,10 @@ void MachineTable::Read(const Json& file) {
   }
   if (bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
   for (const auto& [group, samples] : file.at("steps").items()) {
-    for (const Json& numbers : samples) AddSample(OfSmallWindows(group), SampleOf(group, numbers));
+    const SampleKey key = Normalised(SampleKey::Parse(group));
+    for (const Json& numbers : samples) AddSample(key, SampleOf(group, numbers));
   }
   capabilities_ = CapabilitiesIn(file);
-}
-
-MachineCapabilities MachineTable::CapabilitiesIn(const Json& file) const {
-  const auto is_measured = [&](kernels::WinogradKind kind) {
-    return SamplesFor(fmt::format("convolution_{} bfloat16", kernels::WinogradName(kind))) != nullptr;
-  };
-  const bool has_bf16 = file.at("has_bfloat16").get<bool>();
-  const std::string isa = file.contains("isa") ? file.at("isa").get<std::string>() : "";
-  return {.has_bf16 = has_bf16,
-          .has_int16 = is_measured(kernels::WinogradKind::kF4x4Int16),
-          .has_tiles = is_measured(kernels::WinogradKind::kF1x4BF16),
-          .onednn_has_bf16 = has_bf16,
-          .onednn_is_channels_last = isa.starts_with("avx512")};
 }
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
@@ -190,6 +176,13 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     FailOn(source, error);
   }
   return table;
+}
+
+bool MachineTable::IsOfEarlierVersion(const std::string& text) {
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object() || !file.contains("format") || !file.contains("version")) return false;
+  const Json& version = file["version"];
+  return file["format"] == kFormat && version.is_number_integer() && version < kVersion;
 }
 
 std::string MachineTable::TextWithTuned(const std::string& text, const std::string& source, const TunedKernels& tuned) {
@@ -235,24 +228,25 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
   return start_seconds_ + std::max(cost.flops / speed, TrafficSeconds(static_cast<double>(cost.bytes())));
 }
 
-// Of the group; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
-const std::vector<MachineTable::Sample>* MachineTable::SamplesOf(const std::string& asked) const {
-  const std::string group = OfSmallWindows(asked);
-  const std::string general(WithoutLayout(group));
-  for (const std::string& name : {group, general, WithoutOutput(general), AnyCall(general)}) {
-    if (const auto found = groups_.find(name); found != groups_.end() && !found->second.empty()) return &found->second;
+// Of the key; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
+const std::vector<MachineTable::Sample>* MachineTable::SamplesOf(const SampleKey& asked) const {
+  const SampleKey key = Normalised(asked), general = WithoutLayout(key);
+  for (const SampleKey& known : {key, general, WithoutOutput(general), AnyCall(general)}) {
+    if (const auto found = samples_.find(known); found != samples_.end() && !found->second.empty())
+      return &found->second;
   }
   return nullptr;
 }
 
-const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const std::string& group) const {
-  const std::vector<Sample>* samples = SamplesOf(group);
-  return samples != nullptr ? samples : SamplesOf(OfUsualWindow(group));
+const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const StepFeatures& step) const {
+  const std::vector<Sample>* samples = SamplesOf(step.key);
+  return samples == nullptr && step.fallback ? SamplesOf(*step.fallback) : samples;
 }
 
-// The mean of the nearest measured steps of the group, or of that without layout; 0 where there are none.
-double MachineTable::LogRatio(const std::string& group, const std::vector<float>& point) const {
-  const std::vector<Sample>* samples = SamplesFor(group);
+// The mean of the nearest measured steps; 0 where there are none.
+double MachineTable::LogRatio(const StepFeatures& step) const {
+  const std::vector<Sample>* samples = SamplesFor(step);
+  const std::vector<float>& point = step.point;
   if (samples == nullptr || (*samples)[0].point.size() != point.size()) return 0;
   std::vector<std::pair<double, float>> near;  // squared distance, ratio
   for (const Sample& sample : *samples) {
@@ -275,13 +269,13 @@ double MachineTable::LogRatio(const std::string& group, const std::vector<float>
 }
 
 double MachineTable::PostOpSeconds(double alone, double elements) const {
-  return std::max(0.0, alone - Seconds(FunctionAlone("eltwise_relu float32", elements)));
+  return std::max(0.0, alone - Seconds(FunctionAlone(FunctionKey(EltwiseKind::kRelu), elements)));
 }
 
-// A step of the library where it does not compute in bfloat16.
+// A step of oneDNN where it does not compute in bfloat16.
 double MachineTable::SecondsBetweenCasts(StepFeatures step) const {
   const auto bytes = static_cast<double>(step.cost.bytes());
-  step.group = step.group.substr(0, step.group.find(' ')) + " float32";
+  step.key = {step.key.step, DType::kFloat32, DType::kFloat32};
   step.cost.bytes_read *= 2;
   step.cost.bytes_written *= 2;
   step.cost.dtype = DType::kFloat32;
@@ -290,11 +284,11 @@ double MachineTable::SecondsBetweenCasts(StepFeatures step) const {
 
 double MachineTable::Seconds(const StepFeatures& step) const {
   if (step.cost.bytes() == 0) return 0;
-  if (IsLowPrecision(step.cost.dtype) && step.group.starts_with("call_")) return Seconds(InFloat32(step));
-  if (step.by_library && step.cost.dtype == DType::kBFloat16 && !capabilities_.onednn_has_bf16)
+  if (IsLowPrecision(step.cost.dtype) && !step.key.reference_call.empty()) return Seconds(InFloat32(step));
+  if (step.by_onednn && step.cost.dtype == DType::kBFloat16 && !capabilities_.onednn_has_bf16)
     return SecondsBetweenCasts(step);
-  double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step.group, step.point));
-  for (const std::string& function : step.post_functions) {
+  double seconds = BaseSeconds(step.cost) * std::exp2(LogRatio(step));
+  for (const SampleKey& function : step.post_functions) {
     constexpr double kElements = 1 << 16;  // what a core works on lies in its cache
     const double alone = Seconds(FunctionAlone(function, kElements));
     seconds += PostOpSeconds(alone, kElements) * step.elements_written / kElements;

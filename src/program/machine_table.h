@@ -29,6 +29,8 @@ class MachineTable : public Machine {
   using Otherwise = std::function<std::shared_ptr<const MachineTable>()>;
   static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source,
                                                    const Otherwise& otherwise = nullptr);
+  // Whether the text is a machine file that an earlier version of this program wrote.
+  static bool IsOfEarlierVersion(const std::string& text);
   // The text of a machine file ("": there is none yet) with more that timing chose.
   static std::string TextWithTuned(const std::string& text, const std::string& source, const TunedKernels& tuned);
 
@@ -44,10 +46,10 @@ class MachineTable : public Machine {
   // keep.
   const MachineCapabilities& capabilities() const { return capabilities_; }
   double Seconds(const StepFeatures& step) const;
-  // Whether steps of its law were measured; other laws take what arithmetic and traffic alone would take.
-  bool IsMeasured(const StepFeatures& step) const { return SamplesOf(step.group) != nullptr; }
-  // Whether steps of its law, or of one like it, were.
-  bool IsKnown(const StepFeatures& step) const { return SamplesFor(step.group) != nullptr; }
+  // Whether steps of its key were measured; others take what arithmetic and traffic alone would take.
+  bool IsMeasured(const StepFeatures& step) const { return SamplesOf(step.key) != nullptr; }
+  // Whether those, or steps of its fallback, were.
+  bool IsKnown(const StepFeatures& step) const { return SamplesFor(step) != nullptr; }
   // What timing chose on this machine.
   const TunedKernels& tuned() const { return tuned_; }
   // Of reading or writing so many bytes beside other work.
@@ -62,13 +64,12 @@ class MachineTable : public Machine {
 
  private:
   void Read(const nlohmann::ordered_json& file);
-  void AddSample(const std::string& group, Sample sample);
-  MachineCapabilities CapabilitiesIn(const nlohmann::ordered_json& file) const;
+  void AddSample(const SampleKey& key, Sample sample);
   double BaseSeconds(const StepCost& cost) const;
   double SecondsBetweenCasts(StepFeatures step) const;
-  const std::vector<Sample>* SamplesOf(const std::string& group) const;
-  const std::vector<Sample>* SamplesFor(const std::string& group) const;  // or for one like it
-  double LogRatio(const std::string& group, const std::vector<float>& point) const;
+  const std::vector<Sample>* SamplesOf(const SampleKey& key) const;
+  const std::vector<Sample>* SamplesFor(const StepFeatures& step) const;  // or of its fallback
+  double LogRatio(const StepFeatures& step) const;
 
   std::string name_, header_, text_;
   TunedKernels tuned_;
@@ -76,7 +77,7 @@ class MachineTable : public Machine {
   double start_seconds_ = 0;
   std::map<DType, double> flops_per_second_;
   std::vector<std::pair<double, double>> bytes_per_second_;  // of steps with at most so many bytes
-  std::map<std::string, std::vector<Sample>, std::less<>> groups_;
+  std::map<SampleKey, std::vector<Sample>> samples_;
 };
 
 }  // namespace amp

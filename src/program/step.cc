@@ -16,6 +16,7 @@ void Program::MarkCast(const CastSpec& spec, ValueId from, ValueId to) {
 
 const char* NameOf(const StepSpec& spec) {
   const auto* kernel = std::get_if<KernelSpec>(&spec);
+  if (const auto* fused = std::get_if<FusedLayerSpec>(&spec)) return fused->name;
   return kernel == nullptr ? KindOf(spec).name : kernel->name.c_str();
 }
 

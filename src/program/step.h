@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,6 @@
 
 #include "kernels/map.h"
 #include "kernels/pad.h"
-#include "kernels/winograd.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "passes/alternate.h"
@@ -39,8 +39,10 @@ struct StepKind {
   bool is_view = false;          // the output is another view of the input's elements
   bool chooses_layouts = false;  // a sum of products: the library says in which layouts it is fast
   bool keeps_inputs = false;     // plans for other shapes may need the constants that it reads
+  bool by_onednn = false;        // oneDNN computes it, in the dtype of its operands
 };
 
+struct PackedWeights;
 struct StepCost;
 
 // Which layouts a primitive is to have, if the library has code for them.
@@ -50,73 +52,32 @@ enum class LayoutHint : std::uint8_t {
   kChannelsLastOut,  // an output with its channels last
   kRowMajorWeights,  // weights as they are
 };
-// Max pooling of an image, by the kernel that computes it.
-struct PooledImage {
-  IntTuple kernel, strides, pads_begin;
-  Shape shape;  // of what is pooled
-};
 // Inputs: source, weights, [bias]. Channels are axis 1 of the source. Grouped weights have a leading axis of groups:
 // (G, O/G, I/G, k...). `dilates` counts skipped elements (0 = dense), as oneDNN does.
 struct ConvolutionSpec {
-  static constexpr StepKind kKind{.name = "convolution", .chooses_layouts = true};
+  static constexpr StepKind kKind{.name = "convolution", .chooses_layouts = true, .by_onednn = true};
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
-  std::optional<kernels::WinogradKind> winograd = {};  // by our own kernel, of weights that are transformed before
-  // By our own matrix product, which multiplies this dtype; int16 of a convolution in bfloat16 is fixed-point numbers.
-  std::optional<DType> pointwise = {};
-  bool strassen = false;            // that product by Strassen's algorithm
-  std::optional<DType> image = {};  // by our own kernel of images with few channels, as above
-  // Only where `image`: the step's result is what max pooling makes of the convolution's, with its post-ops.
-  std::optional<PooledImage> pool = {};
-  // Only where `pointwise`: the source is scaled, shifted and clipped to these bounds before, in float32, as a
-  // ScaleShiftSpec does. Scale and shift are the last two inputs, behind the operands of post-ops.
-  std::optional<std::pair<float, float>> source_bounds = {};
   double Flops(const StepTypes& types) const;
-  void Refine(const StepTypes& types, StepCost* cost) const;
 };
-// Weights of a convolution, transformed for our own kernel; own kernel. The result has the shape and dtype of the
+// Several steps that one kernel of ours computes at once; what they are only the step's layer knows (layer_kernel.h).
+struct FusedLayerSpec {
+  static constexpr StepKind kKind{.name = "fused_layer"};
+  const char* name;  // of the work, for people
+};
+// Weights of a layer in the form that a kernel of ours reads; own kernel. The result has the shape and dtype of the
 // weights, and memory that only that kernel reads.
-struct WinogradWeightsSpec {
-  static constexpr StepKind kKind{.name = "winograd_weights", .keeps_inputs = true};
-  kernels::WinogradKind kind = kernels::WinogradKind::kF4x4;
-  std::int64_t stride = 0, pad_top = 0, pad_left = 0;  // of a deconvolution, see kernels::Winograd
-  int dimensions = 2;                                  // of windows
+struct PackWeightsSpec {
+  static constexpr StepKind kKind{.name = "pack_weights", .keeps_inputs = true};
+  std::shared_ptr<const PackedWeights> packed;
   void Refine(const StepTypes& types, StepCost* cost) const;
-};
-// Weights of a convolution or a dense layer, packed for our own matrix product; see WinogradWeightsSpec.
-struct PointwiseWeightsSpec {
-  static constexpr StepKind kKind{.name = "pointwise_weights", .keeps_inputs = true};
-  DType dtype = DType::kFloat32;  // that the product multiplies
-  bool of_image = false;          // for ConvolutionSpec::image
-  bool strassen = false;          // see ConvolutionSpec
-};
-// A depthwise convolution with the 1x1 convolution behind it and, where it `expands`, the one in front of it; own
-// kernel. Inputs: source, [weights of the expansion, [bias]], depthwise weights, [bias], weights of the 1x1
-// convolution, [bias]. Post-ops are those of the last.
-struct DepthwiseBlockSpec {
-  static constexpr StepKind kKind{.name = "depthwise_block"};
-  DType multiplies = DType::kFloat32;  // the 1x1 convolutions; see kernels/depthwise_block.h
-  bool expands = false;
-  std::array<bool, 3> has_bias = {};                    // of the expansion, the depthwise and the last convolution
-  std::pair<float, float> expanded = {}, between = {};  // to what the results before the last are clipped
-  IntTuple strides, pads_begin;                         // of the depthwise convolution
-  Shape between_shape;                                  // its result's
-  double Flops(const StepTypes& types) const;
-  void Refine(const StepTypes& types, StepCost* cost) const;
-};
-// Weights of a depthwise convolution, packed for our own kernel; see WinogradWeightsSpec.
-struct DepthwiseWeightsSpec {
-  static constexpr StepKind kKind{.name = "depthwise_weights", .keeps_inputs = true};
-  DType multiplies = DType::kFloat32;  // the block's
 };
 // As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
-  static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true};
+  static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true, .by_onednn = true};
   IntTuple strides, dilates, pads_begin, pads_end;
   LayoutHint layout_hint = LayoutHint::kAny;
-  std::optional<kernels::WinogradKind> winograd = {};  // as a convolution's
   double Flops(const StepTypes& types) const;
-  void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // What a convolution's weights have met: the gradient of its weights. Inputs: its source and the gradient of its
 // result; the result has the shape of its weights.
@@ -128,22 +89,19 @@ struct WeightGradientSpec {
 };
 // Inputs: source (M, K), weights (N, K), [bias (N)].
 struct InnerProductSpec {
-  static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true};
+  static constexpr StepKind kKind{.name = "inner_product", .chooses_layouts = true, .by_onednn = true};
   LayoutHint layout_hint = LayoutHint::kAny;
-  std::optional<DType> product = {};  // see ConvolutionSpec::pointwise
-  bool strassen = false;              // see there
   double Flops(const StepTypes& types) const;
-  void Refine(const StepTypes& types, StepCost* cost) const;
 };
 // Inputs: a (..., M, K), b (..., K, N), equal leading sizes. y = scale * a b.
 struct MatMulSpec {
-  static constexpr StepKind kKind{.name = "matmul", .chooses_layouts = true};
+  static constexpr StepKind kKind{.name = "matmul", .chooses_layouts = true, .by_onednn = true};
   float scale = 1;
   double Flops(const StepTypes& types) const;
 };
 enum class PoolingKind { kMax, kAverageIncludePadding, kAverageExcludePadding };
 struct PoolingSpec {
-  static constexpr StepKind kKind{.name = "pooling"};
+  static constexpr StepKind kKind{.name = "pooling", .by_onednn = true};
   PoolingKind kind = PoolingKind::kMax;
   IntTuple kernel, strides, pads_begin, pads_end;
 };
@@ -179,7 +137,7 @@ enum class EltwiseKind {
 // relu and elu a negative slope alpha; swish is x * sigmoid(alpha * x), hard sigmoid clips alpha * x + beta to [0, 1],
 // hard swish is x times that.
 struct EltwiseSpec {
-  static constexpr StepKind kKind{.name = "eltwise"};
+  static constexpr StepKind kKind{.name = "eltwise", .by_onednn = true};
   EltwiseKind kind = EltwiseKind::kRelu;
   float alpha = 0;
   float beta = 0;
@@ -187,7 +145,7 @@ struct EltwiseSpec {
 enum class BinaryKind { kAdd, kSub, kMul, kDiv, kMax, kMin };
 // y = a op b; sizes of 1 in b are broadcast to those of a.
 struct BinarySpec {
-  static constexpr StepKind kKind{.name = "binary"};
+  static constexpr StepKind kKind{.name = "binary", .by_onednn = true};
   BinaryKind kind = BinaryKind::kAdd;
 };
 // Inputs: source, scale, shift (float32, C); channels are axis 1. y = scale * x + shift, clipped to [low, high].
@@ -215,14 +173,14 @@ struct ConcatSpec {
   int axis = 0;
 };
 struct SoftmaxSpec {
-  static constexpr StepKind kKind{.name = "softmax"};
+  static constexpr StepKind kKind{.name = "softmax", .by_onednn = true};
   int axis = 0;
   bool logarithm = false;
 };
 // Inputs: source, and where it is scaled scale and shift (float32, size of the last axis, over which the source is
 // normalised).
 struct LayerNormSpec {
-  static constexpr StepKind kKind{.name = "layer_norm"};
+  static constexpr StepKind kKind{.name = "layer_norm", .by_onednn = true};
   float epsilon = 0;
   bool is_scaled = true;
 };
@@ -326,12 +284,11 @@ struct KernelSpec {
   double Flops(const StepTypes&) const { return flops; }
 };
 
-using StepSpec =
-    std::variant<ConvolutionSpec, WinogradWeightsSpec, PointwiseWeightsSpec, DepthwiseBlockSpec, DepthwiseWeightsSpec,
-                 DeconvolutionSpec, WeightGradientSpec, InnerProductSpec, MatMulSpec, PoolingSpec, PoolingGradientSpec,
-                 EltwiseSpec, BinarySpec, ScaleShiftSpec, ChannelSumsSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec,
-                 AttentionSpec, RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec,
-                 PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
+using StepSpec = std::variant<ConvolutionSpec, FusedLayerSpec, PackWeightsSpec, DeconvolutionSpec, WeightGradientSpec,
+                              InnerProductSpec, MatMulSpec, PoolingSpec, PoolingGradientSpec, EltwiseSpec, BinarySpec,
+                              ScaleShiftSpec, ChannelSumsSpec, ConcatSpec, SoftmaxSpec, LayerNormSpec, AttentionSpec,
+                              RecurrenceSpec, ReductionSpec, NearestResampleSpec, PReluSpec, CastSpec, ReshapeSpec,
+                              PermuteSpec, PadSpec, SliceSpec, ReorderSpec, CallSpec, MapSpec, KernelSpec>;
 
 // The kind of step that a spec describes.
 inline const StepKind& KindOf(const StepSpec& spec) {
@@ -360,11 +317,14 @@ struct Step {
   std::string reason;                   // why it exists, where that is not obvious
   bool depends_on_input_shape = false;  // other input shapes make another result of the same constants
   std::vector<PostOp> post_ops = {};
-  std::vector<NodeId> fused = {};           // the nodes that its post-ops, a wider input or a narrower output stand for
-  std::optional<KernelChoice> choice = {};  // where several kernels can compute it and someone chose
-  bool is_backward = false;                 // of a program in two halves: runs in the second one
+  std::vector<NodeId> fused = {};          // the nodes that its post-ops, a wider input or a narrower output stand for
+  std::optional<LayerChoice> choice = {};  // where several kernels can compute it and someone chose
+  bool is_backward = false;                // of a program in two halves: runs in the second one
   // It may not lose denormals (passes/alternate.h). kF32: nothing of it is bfloat16 arithmetic, and casts round.
   std::optional<AlternateMode> alternate = {};
+
+  // As the chosen kernel of ours computes it; null: it is computed as its spec says.
+  const Layer* layer() const { return choice ? choice->layer.get() : nullptr; }
 };
 
 enum class ValueSource : std::uint8_t { kInput, kConstant, kComputed };

@@ -1,8 +1,7 @@
 #include "program/step_cost.h"
 
-#include "program/pointwise_job.h"
+#include "program/layer_kernel.h"
 #include "program/step.h"
-#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
@@ -21,18 +20,6 @@ double WindowFlops(const TensorType& tensor, const TensorType& weights) {
   return elements == 0 ? 0 : 2 * elements * NumElements(weights) / AxisSize(tensor, 1);
 }
 
-// Transformed weights are larger, and multiplied in a dtype of their own. Where caches do not hold them, between
-// weights of other layers, they come from memory: 512 channels at 7x7 in float32 took 2 to 3 times as long on Zen 4 and
-// Zen 5 as tables say for such traffic, and direct convolutions less than they say. A wrong choice loses more than a
-// missed one.
-void RefineWinograd(const kernels::Winograd& job, const TensorType& weights, StepCost* cost) {
-  constexpr std::size_t kFarBytes = 8 << 20, kFarFactor = 5;
-  const std::size_t packed = kernels::PackedWinogradBytes(job);
-  cost->bytes_read -= static_cast<std::size_t>(weights.shape.size()) * BytesOf(weights.dtype);
-  cost->bytes_read += packed > kFarBytes ? kFarFactor * packed : packed;
-  cost->dtype = DType::kFloat32;
-}
-
 // Each element of the output is a sum over the last axis of the first operand.
 double ProductFlops(const StepTypes& types) {
   const TensorType& first = types.inputs[0];
@@ -45,39 +32,15 @@ double NumElements(const TensorType& type) { return static_cast<double>(type.sha
 
 DType PeakOf(DType multiplied) { return multiplied == DType::kInt16 ? DType::kFloat32 : multiplied; }
 
-double ConvolutionSpec::Flops(const StepTypes& types) const {
-  if (winograd) return WinogradFlops(WinogradJob(*this, types));
-  if (pointwise) return PointwiseFlops(PointwiseJob(*this, types), source_bounds.has_value());
-  if (image) return ImageConvolutionFlops(ImageConvolutionJob(*this, types));
-  return WindowFlops(types.outputs[0], types.inputs[1]);
-}
-
-void ConvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
-  if (pointwise) cost->dtype = PeakOf(*pointwise);
-  if (image) cost->dtype = *image;
-  if (winograd) RefineWinograd(WinogradJob(*this, types), types.inputs[1], cost);
-}
-
-void WinogradWeightsSpec::Refine(const StepTypes& types, StepCost* cost) const {
-  cost->bytes_written = kernels::PackedWinogradBytes(WinogradJob(*this, types.inputs[0].shape));
-}
-
-double DeconvolutionSpec::Flops(const StepTypes& types) const {
-  return winograd ? WinogradFlops(WinogradJob(*this, types)) : WindowFlops(types.inputs[0], types.inputs[1]);
-}
-void DeconvolutionSpec::Refine(const StepTypes& types, StepCost* cost) const {
-  if (winograd) RefineWinograd(WinogradJob(*this, types), types.inputs[1], cost);
-}
+double ConvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.outputs[0], types.inputs[1]); }
+double DeconvolutionSpec::Flops(const StepTypes& types) const { return WindowFlops(types.inputs[0], types.inputs[1]); }
 double WeightGradientSpec::Flops(const StepTypes& types) const {
   return WindowFlops(types.inputs[1], types.outputs[0]);
 }
-double InnerProductSpec::Flops(const StepTypes& types) const {
-  return product ? PointwiseFlops(DenseJob(*this, types), false) : ProductFlops(types);
-}
-void InnerProductSpec::Refine(const StepTypes&, StepCost* cost) const {
-  if (product) cost->dtype = PeakOf(*product);
-}
+double InnerProductSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
 double MatMulSpec::Flops(const StepTypes& types) const { return ProductFlops(types); }
+
+void PackWeightsSpec::Refine(const StepTypes&, StepCost* cost) const { cost->bytes_written = packed->bytes; }
 
 // Both products: queries by keys, weights by values.
 double AttentionSpec::Flops(const StepTypes& types) const {
@@ -105,6 +68,12 @@ StepCost CostOf(const Step& step, const StepTypes& types) {
   StepCost cost;
   if (!types.inputs.empty()) cost.dtype = types.inputs[0].dtype;
   if (KindOf(spec).is_view) return cost;
+  if (step.layer() != nullptr) {
+    cost.bytes_read = BytesOfAll(types.inputs);
+    cost.bytes_written = BytesOfAll(types.outputs);
+    step.layer()->Price(&cost);
+    return cost;
+  }
   cost.flops = std::visit(
       [&](const auto& of_kind) {
         if constexpr (requires { of_kind.Flops(types); }) return of_kind.Flops(types);

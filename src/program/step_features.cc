@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
 
 #include "nnvm/dtype.h"
-#include "program/depthwise_block_job.h"
-#include "program/pointwise_job.h"
+#include "program/layer_kernel.h"
 #include "program/step.h"
-#include "program/winograd_job.h"
 
 namespace amp {
 namespace {
@@ -92,45 +89,14 @@ Law ProductLaw(const char* name, const StepTypes& types, double rows, double len
   return {name, {Log2(rows), Log2(columns), Log2(length), Log2(NumElements(types.outputs[0]) / rows / columns)}};
 }
 
-// To the kernel slices of volumes are images with so many more channels.
-Law WinogradLaw(Law window_law, const kernels::Winograd& job) {
-  window_law.name = std::string("convolution_") + kernels::WinogradName(job.kind);
-  window_law.point[0] += Log2(static_cast<double>(job.slices));
-  window_law.point[5] -= Log2(static_cast<double>(job.slices));
-  return window_law;
-}
-
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
-  const TensorType result{types.outputs[0].dtype, spec.pool ? spec.pool->shape : types.outputs[0].shape};
-  Law law = WindowLaw("convolution", types, result, spec.strides);
-  if (spec.pointwise) {
-    const char* scaled = spec.source_bounds ? "scaled_" : "";
-    const char* product = PointwiseJob(spec, types).window.channels > 0 ? "windows" : "pointwise";
-    const char* algorithm = spec.strassen ? "strassen_" : "";
-    law.name = fmt::format("convolution_{}{}_{}{}", scaled, product, algorithm, amp::NameOf(*spec.pointwise));
-  }
-  if (spec.image)
-    law.name = fmt::format("convolution_{}image_{}", spec.pool ? "pooled_" : "", amp::NameOf(*spec.image));
-  return spec.winograd ? WinogradLaw(std::move(law), WinogradJob(spec, types)) : law;
-}
-Law LawOf(const DepthwiseBlockSpec& spec, const StepTypes& types) {
-  const kernels::DepthwiseBlock job = DepthwiseBlockJob(spec, types);
-  const auto log2 = [](std::int64_t size) { return Log2(static_cast<double>(size)); };
-  std::string name = spec.expands ? "expanding_depthwise_block_" : "depthwise_block_";
-  return {name + amp::NameOf(spec.multiplies),
-          {log2(job.in_channels), log2(job.channels), log2(job.out_channels), log2(job.batch * job.height * job.width),
-           log2(job.out_width), log2(job.kernel_height * job.kernel_width), log2(job.stride)}};
+  return WindowLaw("convolution", types, types.outputs[0], spec.strides);
 }
 Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
-  Law law = WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
-  return spec.winograd ? WinogradLaw(std::move(law), WinogradJob(spec, types)) : law;
+  return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
 }
-Law LawOf(const InnerProductSpec& spec, const StepTypes& types) {
-  Law law = ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
-  if (spec.product) {
-    law.name = fmt::format("dense_{}{}", spec.strassen ? "strassen_" : "", amp::NameOf(*spec.product));
-  }
-  return law;
+Law LawOf(const InnerProductSpec&, const StepTypes& types) {
+  return ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
 }
 Law LawOf(const MatMulSpec&, const StepTypes& types) {
   const int rank = types.outputs[0].shape.rank();
@@ -174,9 +140,6 @@ Law LawOf(const BinarySpec& spec, const StepTypes& types) {
 }
 Law LawOf(const ScaleShiftSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
 Law LawOf(const ReorderSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
-Law LawOf(const CallSpec& spec, const StepTypes& types) {
-  return SizeLaw(std::string(spec.kKind.name) + "_" + spec.op, types);
-}
 Law LawOf(const KernelSpec& spec, const StepTypes& types) {
   const auto bytes = static_cast<double>(CostOf({spec, {}, {}, 0, ""}, types).bytes());
   return {std::string(spec.kKind.name) + "_" + spec.name, {Log2(bytes)}};
@@ -186,38 +149,54 @@ Law LawOf(const Spec& spec, const StepTypes& types) {
   return SizeLaw(spec.kKind.name, types);
 }
 
-// The operands' dtype, and the result's where it is another one.
-std::string DTypeText(const StepTypes& types) {
+// With the operands' dtype, and the result's.
+SampleKey KeyOf(std::string step, const StepTypes& types) {
   const DType in = types.inputs.empty() ? DType::kUnknown : types.inputs[0].dtype;
-  const DType out = types.outputs.empty() ? in : types.outputs[0].dtype;
-  const std::string to = in == out || !IsKnown(in) ? "" : std::string("-") + amp::NameOf(out);
-  return (IsKnown(in) ? amp::NameOf(in) : amp::NameOf(out)) + to;
+  return {std::move(step), in, types.outputs.empty() ? in : types.outputs[0].dtype};
 }
 
-bool IsByLibrary(const ConvolutionSpec& spec) { return !spec.winograd && !spec.pointwise && !spec.image; }
-bool IsByLibrary(const DeconvolutionSpec& spec) { return !spec.winograd; }
-bool IsByLibrary(const InnerProductSpec& spec) { return !spec.product; }
-template <class Spec>
-bool IsByLibrary(const Spec&) {
-  constexpr bool kIsOneOf = std::is_same_v<Spec, MatMulSpec> || std::is_same_v<Spec, PoolingSpec> ||
-                            std::is_same_v<Spec, EltwiseSpec> || std::is_same_v<Spec, BinarySpec> ||
-                            std::is_same_v<Spec, SoftmaxSpec> || std::is_same_v<Spec, LayerNormSpec>;
-  return kIsOneOf;
+SampleKey KeyOf(const Step& step, std::string name, const StepTypes& types) {
+  SampleKey key = KeyOf(std::move(name), types);
+  const auto* call = std::get_if<CallSpec>(&step.spec);
+  if (call != nullptr) key.reference_call = call->op;
+  return key;
 }
 
 }  // namespace
 
 const char* NameOf(EltwiseKind kind) { return kEltwiseNames[static_cast<std::size_t>(kind)]; }
 
+SampleKey FunctionKey(EltwiseKind kind) {
+  return {std::string("eltwise_") + NameOf(kind), DType::kFloat32, DType::kFloat32};
+}
+
+float Log2Of(double size) { return Log2(size); }
+
+std::vector<float> WindowFeatures(const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
+  return WindowLaw("", types, tensor, strides).point;
+}
+
+std::vector<float> DenseFeatures(const StepTypes& types) { return LawOf(InnerProductSpec{}, types).point; }
+
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
-  Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
-  StepFeatures features{law.name + " " + DTypeText(types), std::move(law.point), CostOf(step, types)};
-  features.by_library = std::visit([](const auto& spec) { return IsByLibrary(spec); }, step.spec);
+  StepFeatures features;
+  if (step.layer() != nullptr) {
+    const LayerKernel& kernel = *step.choice->kernel;
+    features.key = KeyOf(kernel.samples_name(), types);
+    features.point = step.layer()->Features();
+    if (kernel.fallback != nullptr) features.fallback = KeyOf(kernel.fallback, types);
+  } else {
+    Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
+    features.key = KeyOf(step, std::move(law.name), types);
+    features.point = std::move(law.point);
+    features.by_onednn = KindOf(step.spec).by_onednn;
+  }
+  features.cost = CostOf(step, types);
   for (const TensorType& type : types.outputs) features.elements_written += NumElements(type);
   for (const PostOp& post_op : step.post_ops) {
     const auto* function = std::get_if<EltwiseSpec>(&post_op.spec);
     if (function == nullptr || !IsLong(function->kind)) continue;
-    features.post_functions.push_back(std::string("eltwise_") + NameOf(function->kind) + " float32");
+    features.post_functions.push_back(FunctionKey(function->kind));
   }
   return features;
 }

@@ -142,17 +142,15 @@ def test_calibration_measures_each_kernel():
     steps = _calibration.steps_of(model, None, [*names, "winograd_f4x4_int16"])
     kernels_of = {step["group"].split(" ")[0]: step["choice"] for step in steps}
     assert {"convolution_kxk", "convolution_1x1", "deconvolution_kxk"} <= set(kernels_of)
-    assert {law: kernel for law, kernel in kernels_of.items() if kernel} == {f"convolution_{n}": n for n in names}
+    assert {step: kernel for step, kernel in kernels_of.items() if kernel} == {name: name for name in names}
 
 
 def test_calibration_measures_layers_of_networks():
     network = _calibration_models._Network("mobilenet0.25", 1, 64)
-    steps = _calibration.steps_of(network, None, ["pointwise_float32"])
+    steps = _calibration.steps_of(network, None, ["gemm_float32"])
     layers = {step["node"] for step in steps if step["choice"] == ""}
     assert {f"mobilenet0_conv{i}_fwd" for i in range(27)} <= layers
-    assert {step["group"] for step in steps if step["choice"]} == {
-        "convolution_pointwise_float32 float32 channels_last"
-    }
+    assert {step["group"] for step in steps if step["choice"]} == {"gemm_float32 float32"}
 
 
 def test_a_machine_file_has_each_point_once():

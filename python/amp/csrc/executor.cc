@@ -14,8 +14,7 @@
 #include "dnnl/probe_machine.h"
 #include "gil.h"
 #include "kernels/peak.h"
-#include "kernels/pointwise.h"
-#include "program/kernel_candidates.h"
+#include "program/layer_kernel.h"
 #include "program/threads.h"
 
 namespace amp::python {
@@ -129,7 +128,7 @@ void BindSummary(py::module_& module) {
                     "'auto', 'f32' or 'scaled' where the step may not lose small numbers, else ''.")
       .def_readonly("is_backward", &PlanStep::is_backward, "Whether it belongs to the gradients' half of a plan.")
       .def_property_readonly(
-          "choice", [](const PlanStep& step) { return step.choice ? step.choice->kernel : ""; },
+          "choice", [](const PlanStep& step) { return step.choice ? step.choice->name() : ""; },
           "Which of several kernels computes the step; '' where there is no choice.")
       .def_property_readonly(
           "is_tuned", [](const PlanStep& step) { return step.choice && step.choice->is_tuned; },
@@ -140,7 +139,7 @@ void BindSummary(py::module_& module) {
           "What the machine's times say of it; None where they are not known or there is no choice.")
       .def_property_readonly(
           "otherwise_seconds",
-          [](const PlanStep& step) { return step.choice ? step.choice->otherwise_seconds : std::nullopt; },
+          [](const PlanStep& step) { return step.choice ? step.choice->baseline_seconds : std::nullopt; },
           "The same of what would compute these nodes otherwise: oneDNN, or steps one by one that the kernel joins.")
       .def_readonly("constant_bytes", &PlanStep::constant_bytes,
                     "Memory of the constants that it reads, as its kernel reads them, such as transformed weights.")
@@ -173,16 +172,18 @@ py::list StepList(const RunProfile& profile) {
     entry["layout"] = step.layout;
     entry["reason"] = step.reason;
     entry["fused"] = step.fused;
-    entry["choice"] = step.choice ? step.choice->kernel : "";
+    entry["choice"] = step.choice ? step.choice->name() : "";
     entry["is_tuned"] = step.choice && step.choice->is_tuned;
     entry["is_backward"] = step.is_backward;
     entry["alternate"] = step.alternate;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
-    entry["group"] = profile.features[i].group;
+    entry["group"] = profile.features[i].key.Text();
     entry["point"] = profile.features[i].point;
-    entry["post_functions"] = profile.features[i].post_functions;
+    py::list functions;
+    for (const SampleKey& function : profile.features[i].post_functions) functions.append(function.Text());
+    entry["post_functions"] = functions;
     entry["elements_written"] = profile.features[i].elements_written;
     entry["predicted_seconds"] = machine ? py::object(py::float_(machine->Seconds(profile.features[i]))) : py::none();
     entry["median_seconds"] = profile.times[i].median_seconds;
@@ -258,8 +259,10 @@ void BindExecutor(py::module_& module) {
         py::dict info;
         info["isa"] = CpuIsaName();
         info["native_bfloat16"] = OneDnnHasBF16();
-        info["multiplies_int16"] = kernels::HasPointwise(kernels::Multiplies::kInt16);
+        info["multiplies_int16"] = CapabilitiesOfThisCpu().has_int16;
+        info["multiplies_by_tiles"] = CapabilitiesOfThisCpu().has_tiles;
         info["onednn"] = OneDnnVersion();
+        info["onednn_is_channels_last"] = CapabilitiesOfThisCpu().onednn_is_channels_last;
         info["cpu"] = CpuName();
         info["threads"] = EffectiveThreads(0);
         return info;
@@ -270,10 +273,10 @@ void BindExecutor(py::module_& module) {
       "kernel_names",
       [] {
         std::vector<std::string> names;
-        for (const KernelCandidate& candidate : KernelCandidates()) names.emplace_back(candidate.name);
+        for (const auto& [name, kernel] : LayerKernels()) names.push_back(name);
         return names;
       },
-      "Names of the kernels that may compute a layer in place of the library.");
+      "Names of the kernels that may compute a layer in place of oneDNN.");
   module.def("chosen_kernels", &ChosenKernelList, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
              py::arg("input_types"), py::arg("reduce_precision"), py::arg("num_threads"), py::arg("machine"),
              "Pairs (layer, kernel) of the plan that an executor would have on a CPU of that class.");

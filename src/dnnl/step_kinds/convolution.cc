@@ -4,8 +4,6 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/step_kind.h"
-#include "dnnl/step_kinds/pointwise.h"
-#include "dnnl/step_kinds/winograd.h"
 
 namespace amp::onednn {
 namespace {
@@ -42,35 +40,6 @@ std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
   }
   const bool follows_hint = prepared && !prepared->is_reference();
   return follows_hint ? prepared : PrepareWith(b, AnyDesc(b.in(0)), AnyDesc(b.out()));
-}
-
-void AssignConvolution(LayoutBuilder* builder, Step step) {
-  auto& spec = std::get<ConvolutionSpec>(step.spec);
-  if (spec.winograd && AssignWinograd(builder, step)) return;
-  spec.winograd.reset();
-  if (spec.pointwise && AssignPointwise(builder, step)) return;
-  spec.pointwise.reset();
-  if (spec.image) return AssignImageConvolution(builder, std::move(step));
-  AssignPrimitive(builder, std::move(step));
-}
-
-void AssignDeconvolution(LayoutBuilder* builder, Step step) {
-  auto& spec = std::get<DeconvolutionSpec>(step.spec);
-  if (spec.winograd && AssignWinograd(builder, step)) return;
-  spec.winograd.reset();
-  AssignPrimitive(builder, std::move(step));
-}
-
-std::unique_ptr<const OwnKernel> MakeConvolution(const Step& step, const LaidOutProgram& program) {
-  const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  if (spec.image) return MakeImageConvolution(step, program);
-  return spec.pointwise ? MakePointwise(step, program) : MakeWinograd(step, program);
-}
-
-bool CanWriteConvolution(const Step& step, const LaidOutProgram& program, const Desc& layout) {
-  const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  const bool is_product = spec.pointwise || spec.image;
-  return is_product ? CanWritePointwise(step, program, layout) : CanWriteWinograd(step, program, layout);
 }
 
 // oneDNN makes code for every phase of the stride and block of the row: 0.4 s at 128 x 128, minutes at 512 x 512.
@@ -190,15 +159,9 @@ void AssignWeightGradient(LayoutBuilder* builder, Step step) {
   BackEndOf(cast.spec).assign_layouts(builder, std::move(cast));
 }
 
-[[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.assign_layouts = AssignConvolution,
-                                                                              .prepare = PrepareConvolution,
-                                                                              .make_kernel = MakeConvolution,
-                                                                              .can_write = CanWriteConvolution});
-[[maybe_unused]] const bool kDeconvolution = RegisterStepKind<DeconvolutionSpec>({.assign_layouts = AssignDeconvolution,
-                                                                                  .prepare = PrepareDeconvolution,
-                                                                                  .make_kernel = MakeWinograd,
-                                                                                  .can_write = CanWriteWinograd,
-                                                                                  .finishes_once = FinishesOnce});
+[[maybe_unused]] const bool kConvolution = RegisterStepKind<ConvolutionSpec>({.prepare = PrepareConvolution});
+[[maybe_unused]] const bool kDeconvolution =
+    RegisterStepKind<DeconvolutionSpec>({.prepare = PrepareDeconvolution, .finishes_once = FinishesOnce});
 [[maybe_unused]] const bool kWeightGradient = RegisterStepKind<WeightGradientSpec>(
     {.assign_layouts = AssignWeightGradient, .prepare = PrepareWeightGradient, .splits_sums = true});
 

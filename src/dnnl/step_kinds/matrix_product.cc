@@ -1,7 +1,5 @@
 // Inner products (a matrix times transposed weights) and products of matrices.
-#include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
-#include "dnnl/step_kinds/pointwise.h"
 
 namespace amp::onednn {
 namespace {
@@ -22,16 +20,8 @@ std::optional<PreparedPrimitive> PrepareMatMul(const PrimitiveBuilder& b) {
   return b.Describe(pd, {pd.src_desc(), pd.weights_desc()}, pd.dst_desc(), scale != 1);
 }
 
-void AssignInnerProduct(LayoutBuilder* builder, Step step) {
-  const bool is_own = std::get<InnerProductSpec>(step.spec).product.has_value();
-  is_own ? AssignDense(builder, std::move(step)) : AssignPrimitive(builder, std::move(step));
-}
-
-[[maybe_unused]] const bool kInnerProduct = RegisterStepKind<InnerProductSpec>({.assign_layouts = AssignInnerProduct,
-                                                                                .prepare = PrepareInnerProduct,
-                                                                                .make_kernel = MakeDense,
-                                                                                .can_write = CanWriteDense,
-                                                                                .splits_sums = true});
+[[maybe_unused]] const bool kInnerProduct =
+    RegisterStepKind<InnerProductSpec>({.prepare = PrepareInnerProduct, .splits_sums = true});
 [[maybe_unused]] const bool kMatMul = RegisterStepKind<MatMulSpec>({.prepare = PrepareMatMul, .splits_sums = true});
 
 }  // namespace

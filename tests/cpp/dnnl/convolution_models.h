@@ -93,9 +93,6 @@ class OwnKernelPlans : public ::testing::Test {
         summary.steps, [&](const PlanStep& step) { return step.implementation.starts_with(implementation); }));
   }
 
-  // Elsewhere it has blocks of eight channels, which kernels for sixteen lanes do not read.
-  static bool LibraryIsChannelsLast() { return kernels::CpuIsa() >= kernels::Isa::kAvx512; }
-
   // Expects the results of the plan without kernels of ours, which has none called so. Gives the plan with them.
   std::unique_ptr<Executor> ExpectSameWithout(const std::string& implementation, const TestModel& m,
                                               double tolerance = kFloatTolerance) const {

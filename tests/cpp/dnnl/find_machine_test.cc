@@ -48,7 +48,7 @@ TEST_F(FindMachineTest, ClassesByName) {
     EXPECT_EQ(FindMachine(name, 2), machine);  // read once
     EXPECT_EQ(machine->name(), name);
     EXPECT_EQ(machine->capabilities().onednn_has_bf16, name.starts_with("avx512_bf16") || name == "avx512_amx");
-    EXPECT_EQ(machine->capabilities().onednn_is_channels_last, name != "avx2");
+    EXPECT_TRUE(machine->capabilities().onednn_is_channels_last);
     EXPECT_EQ(machine->capabilities().has_tiles, name == "avx512_amx");
     EXPECT_EQ(machine->capabilities().has_int16, name != "avx512_core");
     EXPECT_CONTAINS(machine->json(), "\"digest\":");
@@ -91,6 +91,30 @@ TEST_F(FindMachineTest, CalibratedFilesAreOfOneThreadCount) {
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine("this", 78); }), MachineFilePath(78));
   Write(MachineFilePath(78), MachineFile().dump());
   EXPECT_EQ(FindMachine("this", 78)->name(), "small");
+}
+
+TunedKernels OneRecord() {
+  TunedKernels record;
+  record.Set("layer", "gemm_float32");
+  return record;
+}
+
+// Kernels had other names then. No bind fails, and nothing is lost.
+TEST_F(FindMachineTest, FilesOfAnEarlierVersionAreSetAside) {
+  nlohmann::ordered_json file = MachineFile();
+  file["version"] = 1;
+  for (const int threads : {79, 80}) {
+    Write(MachineFilePath(threads), file.dump());
+    ::testing::internal::CaptureStderr();
+    const auto machine = threads == 79 ? FindMachine("this", threads) : AddTuned("this", threads, OneRecord());
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(machine->name(), "small");
+    EXPECT_CONTAINS(said, "amp calibrate");
+    EXPECT_EQ(ReadFile(MachineFilePath(threads) + ".old"), file.dump());
+  }
+  EXPECT_TRUE(AddTuned("this", 80, OneRecord())->tuned().Find("layer") != nullptr);
+  Write(folder_ / "named.json", file.dump());  // a caller's file stays where it is
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(folder_ / "named.json", 1); }), "amp calibrate");
 }
 
 TEST_F(FindMachineTest, WithoutAFileTheClassThatFits) {

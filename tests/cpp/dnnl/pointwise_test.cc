@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/convolution_models.h"
+#include "dnnl/cpu_info.h"
 #include "kernels/pointwise.h"
 
 namespace amp::onednn {
@@ -23,10 +24,10 @@ class PointwisePlans : public OwnKernelPlans {
 
   // With `count` such convolutions, and `scaled` that scale their source, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, int scaled = 0) {
-    const auto own = ExpectSameWithout("own:pointwise", m);
-    EXPECT_EQ(Count(own->summary(), "own:scaled_pointwise"), scaled) << own->summary().Print();
-    if (LibraryIsChannelsLast()) {
-      EXPECT_EQ(Count(own->summary(), "own:pointwise"), count) << own->summary().Print();
+    const auto own = ExpectSameWithout("own:gemm", m);
+    EXPECT_EQ(Count(own->summary(), "own:scaled_gemm"), scaled) << own->summary().Print();
+    if (OneDnnIsChannelsLast()) {
+      EXPECT_EQ(Count(own->summary(), "own:gemm"), count) << own->summary().Print();
     }
   }
 };
@@ -153,7 +154,7 @@ TEST_F(PointwisePlans, ModeExactHasNone) {
   options.mode = NumericMode::kExact;
   for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
     const auto exact = Bind(m, options);
-    EXPECT_EQ(Count(exact->summary(), "own:pointwise") + Count(exact->summary(), "own:scaled_pointwise"), 0);
+    EXPECT_EQ(Count(exact->summary(), "own:gemm") + Count(exact->summary(), "own:scaled_gemm"), 0);
   }
 }
 
@@ -186,11 +187,11 @@ TestModel Windows() {
 
 TEST_F(PointwisePlans, WindowsAreTheSame) {
   BindOptions options = On(Backend::kOneDnn, 2);
-  options.forced_kernel = "windows_float32";
+  options.forced_kernel = "implicit_gemm_float32";
   options.machine = "any";
   const auto own = Bind(Windows(), options);
-  if (LibraryIsChannelsLast()) {
-    EXPECT_EQ(Count(own->summary(), "own:windows"), 5) << own->summary().Print();
+  if (OneDnnIsChannelsLast()) {
+    EXPECT_EQ(Count(own->summary(), "own:implicit_gemm"), 5) << own->summary().Print();
   }
   EXPECT_LT(Distance(RunOnce(Windows())[0], RunOnce(*own)[0]), kFloatTolerance);
 }
@@ -203,9 +204,9 @@ TEST_F(PointwisePlans, Int16IsTheSame) {
     int count;
   };
   const bool has_code = kernels::HasPointwise(kernels::Multiplies::kInt16);
-  for (const Case& c : {Case{"pointwise_int16", "own:pointwise", PointwiseChain(), 3},
-                        Case{"scaled_pointwise_int16", "own:scaled_pointwise", DenseBlock(), 2},
-                        Case{"windows_int16", "own:windows", Windows(), 5}}) {
+  for (const Case& c : {Case{"gemm_int16", "own:gemm", PointwiseChain(), 3},
+                        Case{"scaled_gemm_int16", "own:scaled_gemm", DenseBlock(), 2},
+                        Case{"implicit_gemm_int16", "own:implicit_gemm", Windows(), 5}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = c.kernel;
@@ -229,17 +230,16 @@ TestModel Wide() {
 }
 
 TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
-  for (const auto& [kernel, has_code] :
-       {std::pair{"pointwise_strassen_float32", true},
-        {"pointwise_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+  for (const auto& [kernel, has_code] : {std::pair{"gemm_strassen_float32", true},
+                                         {"gemm_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
     const bool is_bf16 = std::string(kernel).ends_with("int16");
     if (is_bf16) options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = kernel;
     options.machine = "any";
     const auto own = Bind(Wide(), options);
-    if (LibraryIsChannelsLast()) {
-      EXPECT_EQ(Count(own->summary(), "own:pointwise_strassen"), has_code ? 3 : 0) << own->summary().Print();
+    if (OneDnnIsChannelsLast()) {
+      EXPECT_EQ(Count(own->summary(), "own:gemm_strassen"), has_code ? 3 : 0) << own->summary().Print();
     }
     EXPECT_LT(Distance(RunOnce(Wide())[0], RunOnce(*own)[0]), is_bf16 ? 1.5e-2 : kFloatTolerance) << kernel;
   }

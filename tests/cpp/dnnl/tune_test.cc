@@ -10,14 +10,15 @@
 
 #include "dnnl/bound_bodies.h"
 #include "dnnl/convolution_models.h"
+#include "dnnl/cpu_info.h"
 #include "dnnl/find_machine.h"
 #include "dnnl/layer_times.h"
 #include "kernels/cpu.h"
 #include "kernels/winograd.h"
 #include "nnvm/file_io.h"
 #include "nnvm/temporary_folder.h"
-#include "program/kernel_candidates.h"
 #include "program/kernel_chooser.h"
+#include "program/layer_kernel.h"
 #include "program/machine_text.h"
 
 namespace amp::onednn {
@@ -103,19 +104,19 @@ TEST_F(TuneTest, ARecordIsFollowedLayerByLayer) {
   Json file = Json::parse(ReadFile(path()));
   for (auto& [key, kernel] : file["tuned"]["layers"].items()) {
     if (key.find("float32[32x32x3x3]") != std::string::npos) kernel = "winograd_f4x4_f32";
-    if (key.find(" > ") != std::string::npos) kernel = "scaled_pointwise_float32";
+    if (key.find(" > ") != std::string::npos) kernel = "scaled_gemm_float32";
     if (key.find("float32[48x32x1x1]") != std::string::npos) kernel = "onednn";
   }
   WriteFile(path(), file.dump());
   const auto steps = Chosen(Bind(m, Options())->summary());
   std::vector<std::string> kernels;
   for (const PlanStep& step : steps) {
-    kernels.push_back(step.choice->kernel);
+    kernels.push_back(step.choice->name());
     EXPECT_TRUE(step.choice->is_tuned) << step.node;
     EXPECT_TRUE(step.choice->predicted_seconds.has_value()) << step.node;
   }
   EXPECT_EQ(kernels,
-            (std::vector<std::string>{"winograd_f4x4_f32", "winograd_f4x4_f32", "onednn", "scaled_pointwise_float32"}));
+            (std::vector<std::string>{"winograd_f4x4_f32", "winograd_f4x4_f32", "onednn", "scaled_gemm_float32"}));
 }
 
 TEST_F(TuneTest, RecordsAreOfOneThreadCount) {
@@ -223,7 +224,7 @@ std::shared_ptr<const Plan> PlanWith(const BoundModel& bound, const std::string&
 }
 
 TEST_F(TuneTest, LayersOfOneKeyAreAddedUp) {
-  const auto plan = PlanWith(Bound(TunedNetwork()), kLibraryKernel);
+  const auto plan = PlanWith(Bound(TunedNetwork()), kOneDnnKernel);
   std::vector<double> seconds(plan->summary.steps.size());
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const std::string& node = plan->summary.steps[i].node;
@@ -240,11 +241,11 @@ TEST_F(TuneTest, LayersOfOneKeyAreAddedUp) {
 }
 
 TEST_F(TuneTest, LayersThatAreTakenHaveNoTime) {
-  const auto plan = PlanWith(Bound(TunedNetwork()), "scaled_pointwise_float32");
+  const auto plan = PlanWith(Bound(TunedNetwork()), "scaled_gemm_float32");
   const auto times = LayerTimes(*plan, std::vector<double>(plan->summary.steps.size(), 1));
   EXPECT_EQ(times.size(), 3u);
   EXPECT_EQ(std::count_if(times.begin(), times.end(),
-                          [](const LayerTime& layer) { return layer.kernel == "scaled_pointwise_float32"; }),
+                          [](const LayerTime& layer) { return layer.kernel == "scaled_gemm_float32"; }),
             1);
 }
 
@@ -285,18 +286,16 @@ TEST(FastestKernels, WhatWasNotTimed) {
 
 TEST_F(TuneTest, ForcedKernelsComputeTheSame) {
   const TestModel m = TunedNetwork();
-  const std::map<std::string, int> places = {
-      {"winograd_f4x4_f32", 2}, {"pointwise_float32", 2}, {"scaled_pointwise_float32", 1}};
+  const std::map<std::string, int> places = {{"winograd_f4x4_f32", 2}, {"gemm_float32", 2}, {"scaled_gemm_float32", 1}};
   BindOptions options = On(Backend::kOneDnn, 2);
   options.machine = "any";
   const auto expected = RunOnce(m, options);
-  const bool has_channels_last = kernels::CpuIsa() >= kernels::Isa::kAvx512;  // elsewhere blocks of eight channels
   for (const auto& [kernel, count] : places) {
-    if (kernel == "pointwise_float32" && !has_channels_last) continue;
+    if (kernel == "gemm_float32" && !OneDnnIsChannelsLast()) continue;
     options.forced_kernel = kernel;
     const auto forced = Bind(m, options);
     int found = 0;
-    for (const PlanStep& step : Chosen(forced->summary())) found += step.choice->kernel == kernel;
+    for (const PlanStep& step : Chosen(forced->summary())) found += step.choice->name() == kernel;
     EXPECT_EQ(found, count) << forced->summary().Print();
     EXPECT_LT(Distance(expected[0], RunOnce(*forced)[0]), kFloatTolerance) << kernel;
   }
@@ -307,9 +306,9 @@ TEST_F(TuneTest, ForcedKernelsOfLowPrecisionComputeTheSame) {
   const TestModel m = TunedNetwork();
   BindOptions options = Low();
   options.num_threads = 2;
-  for (const KernelCandidate& candidate : KernelCandidates()) {
-    options.forced_kernel = candidate.name;
-    EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(m, options)[0]), 3e-2) << candidate.name;
+  for (const auto& [name, kernel] : LayerKernels()) {
+    options.forced_kernel = name;
+    EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(m, options)[0]), 3e-2) << name;
   }
 }
 

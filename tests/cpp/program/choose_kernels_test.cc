@@ -3,17 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "nnvm/short_dtypes.h"
-#include "program/kernel_candidates.h"
+#include "program/layer_kernel.h"
 #include "program/machine_text.h"
 
 namespace amp {
 namespace {
 
-using kernels::WinogradKind;
 using testing::kBF16;
 using testing::kF32;
 
-constexpr MachineCapabilities kWithBF16{.has_bf16 = true, .onednn_has_bf16 = true};
+constexpr MachineCapabilities kWithBF16{.has_bf16 = true, .onednn_has_bf16 = true, .onednn_is_channels_last = true};
 
 // The same, where oneDNN's convolutions of images read channels last or not.
 MachineCapabilities Of(bool onednn_is_channels_last) {
@@ -50,44 +49,50 @@ std::shared_ptr<const MachineTable> MachineOfSpeeds(double bf16_flops, double by
   return MachineTable::Parse(file.dump(), "test");
 }
 
-std::optional<WinogradKind> Chosen(Program program, const MachineTable& machine, bool has_int16 = true) {
+std::string KernelOf(const Step& step) { return step.choice ? step.choice->name() : ""; }
+
+// The kernel of the first step, or "" where oneDNN computes it.
+std::string OwnKernelOf(const Step& step) { return step.layer() == nullptr ? "" : step.choice->name(); }
+
+std::string Chosen(Program program, const MachineTable& machine, bool has_int16 = true) {
   MachineCapabilities capabilities = kWithBF16;
   capabilities.has_int16 = has_int16;
   ChooseKernels(PredictedKernels(), capabilities, &machine, &program);
-  return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
+  const std::string kernel = OwnKernelOf(program.steps[0]);
+  return kernel.starts_with("winograd") ? kernel : "";
 }
 
-std::optional<WinogradKind> Chosen(Program program, double bf16_flops = 2e9, bool has_int16 = true) {
+std::string Chosen(Program program, double bf16_flops = 2e9, bool has_int16 = true) {
   return Chosen(std::move(program), *MachineOfSpeeds(bf16_flops), has_int16);
 }
 
 TEST(ChooseKernels, WhereItTakesLessTime) {
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 28)), WinogradKind::kF4x4);
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 1)), std::nullopt);  // of a tile of sixteen results one is read
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 28)), "winograd_f4x4_f32");
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 1)), "");  // of a tile of sixteen results one is read
 }
 
 // Those of smaller tiles are 2.25 times smaller.
 TEST(ChooseKernels, SmallTilesWhereWeightsTakeTheTime) {
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e8)), WinogradKind::kF2x2);
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e9)), WinogradKind::kF4x4);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e8)), "winograd_f2x2_f32");
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e9)), "winograd_f4x4_f32");
 }
 
 // Fixed-point numbers are no more than bfloat16 asks for, and less than float32 does.
 TEST(ChooseKernels, Int16WhereTheLayerIsBFloat16) {
-  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), WinogradKind::kF4x4Int16);
-  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), WinogradKind::kF4x4Int16);
-  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9, false), WinogradKind::kF4x4);
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 28), 1.9e9), WinogradKind::kF4x4);
+  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1e9), "winograd_f4x4_int16");
+  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9), "winograd_f4x4_int16");
+  EXPECT_EQ(Chosen(OneConvolution(kBF16, 28), 1.9e9, false), "winograd_f4x4_f32");
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 28), 1.9e9), "winograd_f4x4_f32");
 }
 
 TEST(ChooseKernels, OnlyConvolutionsThatTheKernelKnows) {
-  EXPECT_EQ(Chosen(OneConvolution(kF32, 28, {2, 2})), std::nullopt);
+  EXPECT_EQ(Chosen(OneConvolution(kF32, 28, {2, 2})), "");
   Program tanh = OneConvolution(kF32, 28);
   tanh.steps[0].post_ops.push_back({EltwiseSpec{EltwiseKind::kTanh}});
-  EXPECT_EQ(Chosen(tanh), std::nullopt);
+  EXPECT_EQ(Chosen(tanh), "");
   Program relu = OneConvolution(kF32, 28);
   relu.steps[0].post_ops.push_back({EltwiseSpec{EltwiseKind::kRelu}});
-  EXPECT_EQ(Chosen(relu), WinogradKind::kF4x4);
+  EXPECT_EQ(Chosen(relu), "winograd_f4x4_f32");
 }
 
 // They are transformed in every run: that has to pay.
@@ -95,9 +100,9 @@ TEST(ChooseKernels, WeightsThatAreNoConstants) {
   for (const std::int64_t size : {8, 112}) {
     const auto machine = MachineOfSpeeds(2e9, 1e8);
     Program program = OneConvolution(kF32, size);
-    EXPECT_TRUE(Chosen(program, *machine)) << size;
+    EXPECT_NE(Chosen(program, *machine), "") << size;
     program.values[1].source = ValueSource::kInput;
-    EXPECT_EQ(Chosen(program, *machine).has_value(), size == 112) << size;
+    EXPECT_EQ(Chosen(program, *machine).empty(), size != 112) << size;
   }
 }
 
@@ -113,25 +118,25 @@ Program OneDeconvolution(const IntTuple& strides, std::int64_t kernel, std::int6
   return program;
 }
 
-std::optional<WinogradKind> ChosenDeconvolution(Program program, const MachineTable& machine) {
+std::string ChosenDeconvolution(Program program, const MachineTable& machine) {
   ChooseKernels(PredictedKernels(), kWithBF16, &machine, &program);
-  return std::get<DeconvolutionSpec>(program.steps[0].spec).winograd;
+  return OwnKernelOf(program.steps[0]);
 }
 
 // Each is so many convolutions: of windows of 3x3 here.
 TEST(ChooseKernels, Deconvolutions) {
   const auto machine = MachineOfSpeeds(2e9);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({1, 1}, 3, 1), *machine), WinogradKind::kF4x4);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 2), *machine), WinogradKind::kF4x4);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 5, 1), *machine), WinogradKind::kF4x4);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({3, 3}, 8, 2), *machine), WinogradKind::kF4x4);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 1, 1), *machine), std::nullopt);  // of unlike sizes
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 1}, 6, 2), *machine), std::nullopt);
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 5), *machine), std::nullopt);  // more than a window
-  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 2, 0), *machine), std::nullopt);
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({1, 1}, 3, 1), *machine), "winograd_f4x4_f32");
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 2), *machine), "winograd_f4x4_f32");
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 5, 1), *machine), "winograd_f4x4_f32");
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({3, 3}, 8, 2), *machine), "winograd_f4x4_f32");
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 1, 1), *machine), "");  // of unlike sizes
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 1}, 6, 2), *machine), "");
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 6, 5), *machine), "");  // more than a window
+  EXPECT_EQ(ChosenDeconvolution(OneDeconvolution({2, 2}, 2, 0), *machine), "");
   Program dilated = OneDeconvolution({2, 2}, 6, 2);
   std::get<DeconvolutionSpec>(dilated.steps[0].spec).dilates = {1, 1};
-  EXPECT_EQ(ChosenDeconvolution(dilated, *machine), std::nullopt);
+  EXPECT_EQ(ChosenDeconvolution(dilated, *machine), "");
 }
 
 TEST(ChooseKernels, DeconvolutionsOfWindowsOf2x2WhereTheyAreMeasured) {
@@ -140,9 +145,9 @@ TEST(ChooseKernels, DeconvolutionsOfWindowsOf2x2WhereTheyAreMeasured) {
   const auto chosen = [&] {
     return ChosenDeconvolution(OneDeconvolution({2, 2}, 4, 1), *MachineTable::Parse(file.dump(), "test"));
   };
-  EXPECT_EQ(chosen(), std::nullopt);
-  file["steps"]["convolution_winograd_2x2_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(), WinogradKind::k2x2);
+  EXPECT_EQ(chosen(), "");
+  file["steps"]["winograd_2x2_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), "winograd_2x2_f32");
 }
 
 // The same, whose sums are float32, and a step that adds a bias.
@@ -236,12 +241,10 @@ Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
   return program;
 }
 
-std::optional<DType> ProductOf(const Program& program) {
-  return std::get<ConvolutionSpec>(program.steps.back().spec).pointwise;
-}
+std::string ProductOf(const Program& program) { return OwnKernelOf(program.steps.back()); }
 
 // Of a product whose scale stays a step of its own.
-std::optional<DType> SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
+std::string SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
   Program program = ScaledPointwise(dtype);
   program.outputs.push_back(program.steps[0].outputs[0]);
   const auto machine = MachineTable::Parse(file.dump(), "test");
@@ -252,8 +255,8 @@ std::optional<DType> SharedProduct(DType dtype, const nlohmann::ordered_json& fi
 TEST(ChooseKernels, ProductsWhereTheLibraryIsSlow) {
   Program shared = ScaledPointwise(kF32);
   shared.outputs.push_back(shared.steps[0].outputs[0]);
-  EXPECT_EQ(ProductOf(WithPointwise(shared, 0)), std::nullopt);
-  EXPECT_EQ(ProductOf(WithPointwise(shared, 4)), kF32);
+  EXPECT_EQ(ProductOf(WithPointwise(shared, 0)), "");
+  EXPECT_EQ(ProductOf(WithPointwise(shared, 4)), "gemm_float32");
   EXPECT_EQ(WithPointwise(shared, 4).steps.size(), 2u);  // what else is read stays
 }
 
@@ -261,13 +264,13 @@ TEST(ChooseKernels, ProductsTakeTheScaleOfTheirSource) {
   const Program program = WithPointwise(ScaledPointwise(kF32), 1);
   ASSERT_EQ(program.steps.size(), 1u);
   EXPECT_EQ(program.steps[0].inputs, (std::vector<ValueId>{0, 4, 1, 2}));
-  EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).source_bounds, std::pair(0.0f, 6.0f));
+  EXPECT_EQ(ProductOf(program), "scaled_gemm_float32");
   EXPECT_EQ(WithPointwise(ScaledPointwise(kF32), -3).steps.size(), 2u);
 }
 
 TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
-  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), kBF16);
-  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), kF32);
+  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), "scaled_gemm_bfloat16");
+  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), "scaled_gemm_float32");
 }
 
 // What is faster than vectors is so by tiles; only measured times say how fast our kernels are beside them.
@@ -276,13 +279,13 @@ TEST(ChooseKernels, ProductsBesideTiles) {
   file["flops_per_second"]["bfloat16"] = 9e9;
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   file["steps"]["convolution_1x1 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
-  EXPECT_NE(SharedProduct(kBF16, file), kBF16);
+  EXPECT_NE(SharedProduct(kBF16, file), "gemm_bfloat16");
   Program scaled = ScaledPointwise(kBF16);
   const auto machine = MachineTable::Parse(file.dump(), "test");
   ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &scaled);
-  EXPECT_NE(ProductOf(scaled), kBF16);
-  file["steps"]["convolution_pointwise_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
-  EXPECT_EQ(SharedProduct(kBF16, file), kBF16);
+  EXPECT_FALSE(ProductOf(scaled).ends_with("bfloat16"));
+  file["steps"]["gemm_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
+  EXPECT_EQ(SharedProduct(kBF16, file), "gemm_bfloat16");
 }
 
 // A formula would promise half of the time.
@@ -297,22 +300,22 @@ TEST(ChooseKernels, ProductsOfInt16WhereTheyAreMeasured) {
     MachineCapabilities capabilities = kWithBF16;
     capabilities.has_int16 = true;
     ChooseKernels(PredictedKernels(), capabilities, machine.get(), &dense);
-    return std::get<InnerProductSpec>(dense.steps[0].spec).product;
+    return OwnKernelOf(dense.steps[0]);
   };
-  EXPECT_NE(chosen(), DType::kInt16);
+  EXPECT_NE(chosen(), "dense_int16");
   file["steps"]["dense_int16 bfloat16"] = {{0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(), DType::kInt16);
+  EXPECT_EQ(chosen(), "dense_int16");
 }
 
 TEST(ChooseKernels, WindowsOfOtherSizesWhereTheyAreMeasured) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   const auto chosen = [&] { return Chosen(WithWindow(kF32, 7, 1), *MachineTable::Parse(file.dump(), "test")); };
-  EXPECT_EQ(chosen(), std::nullopt);
-  file["steps"]["convolution_winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(), WinogradKind::kLine7);
-  file["steps"]["convolution_winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
-  EXPECT_EQ(chosen(), std::nullopt);
+  EXPECT_EQ(chosen(), "");
+  file["steps"]["winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), "winograd_line7_f32");
+  file["steps"]["winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
+  EXPECT_EQ(chosen(), "");
 }
 
 // They are taken to be as 3x3, where these were.
@@ -322,13 +325,13 @@ TEST(ChooseKernels, WindowsOfOtherSizesLikeThoseThatAreMeasured) {
   const auto chosen = [&](DType dtype) {
     return Chosen(WithWindow(dtype, 5, 5), *MachineTable::Parse(file.dump(), "test"));
   };
-  file["steps"]["convolution_winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(kF32), WinogradKind::k5x5);
-  EXPECT_EQ(chosen(kBF16), std::nullopt);
-  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(kBF16), WinogradKind::k5x5Int16);
-  file["steps"]["convolution_winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 3}};
-  EXPECT_EQ(chosen(kF32), std::nullopt);
+  file["steps"]["winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(kF32), "winograd_5x5_f32");
+  EXPECT_EQ(chosen(kBF16), "");
+  file["steps"]["winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(kBF16), "winograd_5x5_int16");
+  file["steps"]["winograd_f4x4_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 3}};
+  EXPECT_EQ(chosen(kF32), "");
 }
 
 TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
@@ -340,12 +343,11 @@ TEST(ChooseKernels, StrassensAlgorithmWhereItIsMeasured) {
     Program dense = OneDense(kF32);
     const auto machine = MachineTable::Parse(file.dump(), "test");
     ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &dense);
-    return std::get<InnerProductSpec>(dense.steps[0].spec);
+    return OwnKernelOf(dense.steps[0]);
   };
-  EXPECT_EQ(chosen().product, kF32);
-  EXPECT_FALSE(chosen().strassen);
+  EXPECT_EQ(chosen(), "dense_float32");
   file["steps"]["dense_strassen_float32 float32"] = {{0, 0, 0, 0, 0}};
-  EXPECT_TRUE(chosen().strassen);
+  EXPECT_EQ(chosen(), "dense_strassen_float32");
 }
 
 // No formula promises what registers of tiles gain.
@@ -358,15 +360,15 @@ TEST(ChooseKernels, WinogradByTilesWhereItIsMeasured) {
     MachineCapabilities capabilities = kWithBF16;
     capabilities.has_tiles = has_tiles;
     ChooseKernels(PredictedKernels(), capabilities, machine.get(), &program);
-    return std::get<ConvolutionSpec>(program.steps[0].spec).winograd;
+    return OwnKernelOf(program.steps[0]);
   };
-  EXPECT_NE(chosen(true), WinogradKind::kF1x4BF16);
-  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -4}};
-  EXPECT_EQ(chosen(true), WinogradKind::kF1x4BF16);
-  EXPECT_NE(chosen(false), WinogradKind::kF1x4BF16);
+  EXPECT_NE(chosen(true), "winograd_f1x4_bf16");
+  file["steps"]["winograd_f1x4_bf16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -4}};
+  EXPECT_EQ(chosen(true), "winograd_f1x4_bf16");
+  EXPECT_NE(chosen(false), "winograd_f1x4_bf16");
 }
 
-std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
+std::string DenseProduct(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
   for (const char* dtype : {"float32", "bfloat16"}) {
@@ -374,14 +376,14 @@ std::optional<DType> DenseProduct(Program program, double ratio, double bf16_flo
   }
   const auto machine = MachineTable::Parse(file.dump(), "test");
   ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
-  return std::get<InnerProductSpec>(program.steps[0].spec).product;
+  return OwnKernelOf(program.steps[0]);
 }
 
 TEST(ChooseKernels, DenseLayersWhereTheLibraryIsSlow) {
-  EXPECT_EQ(DenseProduct(OneDense(kF32), 0), std::nullopt);
-  EXPECT_EQ(DenseProduct(OneDense(kF32), 1), kF32);
-  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1), kBF16);
-  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1, 5e8), kF32);
+  EXPECT_EQ(DenseProduct(OneDense(kF32), 0), "");
+  EXPECT_EQ(DenseProduct(OneDense(kF32), 1), "dense_float32");
+  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1), "dense_bfloat16");
+  EXPECT_EQ(DenseProduct(OneDense(kBF16), 1, 5e8), "dense_float32");
 }
 
 TEST(ChooseKernels, DenseLayersThatTheKernelKnows) {
@@ -393,18 +395,18 @@ TEST(ChooseKernels, DenseLayersThatTheKernelKnows) {
   };
   for (const EltwiseKind kind : {EltwiseKind::kGeluErf, EltwiseKind::kGeluTanh, EltwiseKind::kTanh,
                                  EltwiseKind::kSigmoid, EltwiseKind::kElu, EltwiseKind::kRelu}) {
-    EXPECT_EQ(with({EltwiseSpec{kind, 0.5f}}), kF32) << static_cast<int>(kind);
+    EXPECT_EQ(with({EltwiseSpec{kind, 0.5f}}), "dense_float32") << static_cast<int>(kind);
   }
-  EXPECT_EQ(with({EltwiseSpec{EltwiseKind::kMish}}), std::nullopt);
-  EXPECT_EQ(with({SumSpec{}, 2}), kF32);
-  EXPECT_EQ(with({BinarySpec{BinaryKind::kMul}, 2}), std::nullopt);
+  EXPECT_EQ(with({EltwiseSpec{EltwiseKind::kMish}}), "");
+  EXPECT_EQ(with({SumSpec{}, 2}), "dense_float32");
+  EXPECT_EQ(with({BinarySpec{BinaryKind::kMul}, 2}), "");
   Program few_rows = OneDense(kF32);
   few_rows.values[0].type.shape = {63, 256};
   few_rows.values[2].type.shape = {63, 512};
-  EXPECT_EQ(DenseProduct(few_rows, 1), std::nullopt);
+  EXPECT_EQ(DenseProduct(few_rows, 1), "");
   Program given = OneDense(kF32);
   given.values[1].source = ValueSource::kInput;
-  EXPECT_EQ(DenseProduct(given, 1), std::nullopt);
+  EXPECT_EQ(DenseProduct(given, 1), "");
 }
 
 // A measured law needs no other margin than all measured laws.
@@ -412,11 +414,11 @@ TEST(ChooseKernels, ProductsGainLessWhereTheyAreMeasured) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   file["steps"]["convolution_1x1 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
-  EXPECT_EQ(SharedProduct(kF32, file), std::nullopt);
-  file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(SharedProduct(kF32, file), kF32);
-  file["steps"]["convolution_pointwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
-  EXPECT_EQ(SharedProduct(kF32, file), std::nullopt);
+  EXPECT_EQ(SharedProduct(kF32, file), "");
+  file["steps"]["gemm_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(SharedProduct(kF32, file), "gemm_float32");
+  file["steps"]["gemm_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 1}};
+  EXPECT_EQ(SharedProduct(kF32, file), "");
 }
 
 // An inverted residual, of constant weights: 24 to 144 channels, depthwise, and back; the last adds the source.
@@ -447,31 +449,34 @@ std::vector<LayerDecision> Force(const std::string& kernel, Program* program, bo
   return ChooseKernels(ForcedKernel(kernel), capabilities, nullptr, program, 2);
 }
 
-std::string KernelOf(const Step& step) { return step.choice ? step.choice->kernel : ""; }
-
 TEST(ChooseKernels, ForcedWhereverItIsLegal) {
-  for (const KernelCandidate& candidate : KernelCandidates()) {
+  for (const auto& [name, kernel] : LayerKernels()) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
       for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), WithWindow(dtype, 1, 7),
                               WithWindow(dtype, 3, 1), WithWindow(dtype, 5, 5), ScaledPointwise(dtype, 256, 256),
                               OneDense(dtype), OfImage(dtype), OneDeconvolution({2, 2}, 4, 1, 0, dtype)}) {
-        Force(candidate.name, &program);
-        count += KernelOf(program.steps.back()) == candidate.name;
+        Force(name, &program);
+        count += KernelOf(program.steps.back()) == name;
       }
-      std::vector<Program> with_more = {InvertedResidualProgram(dtype), OfPooledImage(dtype),
-                                        BiasedDeconvolution(4, 1, dtype)};
-      std::get<DeconvolutionSpec>(with_more[2].steps[0].spec).winograd = WinogradKind::k2x2;
+      std::vector<Program> with_more = {InvertedResidualProgram(dtype), OfPooledImage(dtype)};
       if (dtype == kBF16) with_more.push_back(OfCastImage());
+      for (const std::int64_t size : {4, 5, 6, 9}) {  // of windows of 2x2, 3x3 and 5x5
+        with_more.push_back(BiasedDeconvolution(size, 1, dtype));
+        if (kernel.samples != nullptr) Force(kernel.samples, &with_more.back());  // which comes before it
+      }
       for (Program& program : with_more) {
-        if (candidate.takes == 0) continue;
-        Force(candidate.name, &program);
-        count += KernelOf(program.steps.back()) == candidate.name;
+        if (kernel.takes == 0) continue;
+        Force(name, &program);
+        count += KernelOf(program.steps.back()) == name;
       }
     }
-    const std::string name = candidate.name;
     const bool wants_bf16 = name.find("bf") != std::string::npos || name.find("int16") != std::string::npos;
-    const int programs = name.starts_with("windows") ? 5 : 1;  // of any size and stride
+    if (name.starts_with("biased")) {
+      EXPECT_GE(count, wants_bf16 ? 1 : 2) << name;
+      continue;
+    }
+    const int programs = name.starts_with("implicit") ? 5 : 1;  // of any size and stride
     EXPECT_EQ(count, wants_bf16 ? programs : 2 * programs) << name;
   }
 }
@@ -479,39 +484,39 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
 TEST(ChooseKernels, ForcedNowhereElse) {
   Program strided = OneConvolution(kF32, 28, {2, 2});
   Force("winograd_f4x4_f32", &strided);
-  EXPECT_EQ(KernelOf(strided.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(strided.steps[0]), kOneDnnKernel);
   Program wide = WithWindow(kF32, 1, 7);
   std::get<ConvolutionSpec>(wide.steps[0].spec).pads_end = {0, 7};  // positions that see nothing
   Force("winograd_line7_f32", &wide);
-  EXPECT_EQ(KernelOf(wide.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(wide.steps[0]), kOneDnnKernel);
   Program uneven = OneConvolution(kF32, 28);  // 28 positions are no multiple of 3
   auto& spec = std::get<ConvolutionSpec>(uneven.steps[0].spec);
   spec.dilates = {2, 2};
   spec.pads_begin = spec.pads_end = {3, 3};
   Force("winograd_f4x4_f32", &uneven);
-  EXPECT_EQ(KernelOf(uneven.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(uneven.steps[0]), kOneDnnKernel);
   spec.dilates = {1, 1};
   spec.pads_begin = spec.pads_end = {2, 2};
   Force("winograd_f4x4_f32", &uneven);
   EXPECT_EQ(KernelOf(uneven.steps[0]), "winograd_f4x4_f32");
   Program other_size = WithWindow(kF32, 1, 5);
   Force("winograd_line7_f32", &other_size);
-  EXPECT_EQ(KernelOf(other_size.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(other_size.steps[0]), kOneDnnKernel);
   Program without_code = OneConvolution(kBF16, 28);
   Force("winograd_f2x2_int16", &without_code, false);
-  EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(without_code.steps[0]), kOneDnnKernel);
   Force("winograd_f1x4_bf16", &without_code, false);
-  EXPECT_EQ(KernelOf(without_code.steps[0]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(without_code.steps[0]), kOneDnnKernel);
   Program read_twice = ScaledPointwise(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
-  Force("scaled_pointwise_float32", &read_twice);
-  EXPECT_EQ(KernelOf(read_twice.steps.back()), kLibraryKernel);
+  Force("scaled_gemm_float32", &read_twice);
+  EXPECT_EQ(KernelOf(read_twice.steps.back()), kOneDnnKernel);
 }
 
 TEST(ChooseKernels, ImagesWithFewChannels) {
   const auto is_taken = [](Program program, bool is_channels_last = true) {
     ChooseKernels(ForcedKernel("image_convolution_float32"), Of(is_channels_last), nullptr, &program, 2);
-    return std::get<ConvolutionSpec>(program.steps[0].spec).image == kF32;
+    return OwnKernelOf(program.steps[0]) == "image_convolution_float32";
   };
   EXPECT_TRUE(is_taken(OfImage(kF32)));
   EXPECT_TRUE(is_taken(OfImage(kBF16, 7)));
@@ -549,10 +554,6 @@ TEST(ChooseKernels, ImagesArePooled) {
   Force("pooled_image_convolution_float32", &program);
   ASSERT_EQ(program.steps.size(), 1u);
   const Step& step = program.steps[0];
-  const auto& spec = std::get<ConvolutionSpec>(step.spec);
-  EXPECT_EQ(spec.image, kF32);
-  EXPECT_EQ(spec.pool->kernel, (IntTuple{3, 3}));
-  EXPECT_EQ(spec.pool->shape, (Shape{1, 64, 16, 16}));
   EXPECT_EQ(step.outputs, program.outputs);
   EXPECT_EQ(step.node, 1);
   EXPECT_EQ(step.fused, std::vector<NodeId>{0});
@@ -589,13 +590,16 @@ TEST(ChooseKernels, ImagesAreNotPooledOtherwise) {
 
 // What rounds its image itself pools, too; what multiplies otherwise would read what is not there.
 TEST(ChooseKernels, ImagesThatAreConvertedArePooled) {
-  for (const char* kernel : {"pooled_image_convolution_float32", "pooled_image_convolution_bfloat16"}) {
+  for (const std::string name : {"pooled_image_convolution_float32", "pooled_image_convolution_bfloat16"}) {
     Program program = OfPooledImage(kBF16);
-    program.values[0].type.dtype = kF32;
-    std::get<ConvolutionSpec>(program.steps[0].spec).image = kBF16;
-    const std::string name = kernel;
-    const std::vector<LayerDecision> decisions = Force(name, &program);
-    EXPECT_EQ(program.steps.size(), name.ends_with("bfloat16") ? 1u : 2u) << kernel;
+    const ValueId image = program.AddValue({kF32, program.values[0].type.shape}, "image", ValueSource::kInput);
+    program.steps.insert(program.steps.begin(), Step{CastSpec{}, {image}, {0}, 7, ""});
+    program.values[0].source = ValueSource::kComputed;
+    Force("cast_image_convolution_bfloat16", &program);
+    ASSERT_EQ(program.steps.size(), 2u);
+    Force(name, &program);
+    EXPECT_EQ(program.steps.size(), name.ends_with("bfloat16") ? 1u : 2u) << name;
+    EXPECT_EQ(program.steps[0].inputs[0], image);
   }
 }
 
@@ -608,7 +612,7 @@ TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
     const auto machine = MachineTable::Parse(file.dump(), "test");
     Program program = OfImage(kF32);
     ChooseKernels(PredictedKernels(), Of(true), machine.get(), &program);
-    EXPECT_EQ(std::get<ConvolutionSpec>(program.steps[0].spec).image.has_value(), ratio > 0);
+    EXPECT_EQ(!OwnKernelOf(program.steps[0]).empty(), ratio > 0);
   }
 }
 
@@ -635,12 +639,9 @@ TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {
   ASSERT_EQ(program.steps.size(), 1u);
   const Step& step = program.steps[0];
   EXPECT_EQ(step.inputs, (std::vector<ValueId>{0, 1, 2, 3, 0}));
-  EXPECT_EQ(step.post_ops[0].operand, 4u);
   EXPECT_EQ(step.node, 2u);
   EXPECT_EQ(step.fused, (std::vector<NodeId>{1, 0}));
-  const auto& spec = std::get<DepthwiseBlockSpec>(step.spec);
-  EXPECT_TRUE(spec.expands);
-  EXPECT_EQ(spec.between.first, 0);
+  EXPECT_STREQ(NameOf(step.spec), "depthwise_block");
   EXPECT_EQ(decisions.back().nodes, (std::vector<NodeId>{2, 1, 0}));
 }
 
@@ -653,7 +654,7 @@ TEST(ChooseKernels, ABlockNeedsStepsThatItKnows) {
   Force("expanding_depthwise_block_float32", &read_twice);
   EXPECT_EQ(read_twice.steps.size(), 3u);
   Program blocked = InvertedResidualProgram(kF32);
-  ChooseKernels(ForcedKernel("depthwise_block_float32"), kWithBF16, nullptr, &blocked, 2);
+  ChooseKernels(ForcedKernel("depthwise_block_float32"), Of(false), nullptr, &blocked, 2);
   EXPECT_EQ(blocked.steps.size(), 3u);
 }
 
@@ -662,8 +663,7 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
   const auto steps_with = [](float expanding) {
     nlohmann::ordered_json file = testing::MachineFile();
     file["bytes_per_second"] = {{1 << 30, 1e15}};
-    for (const char* law :
-         {"convolution_1x1", "convolution_depthwise", "convolution_pointwise_float32", "depthwise_block_float32"}) {
+    for (const char* law : {"convolution_1x1", "convolution_depthwise", "gemm_float32", "depthwise_block_float32"}) {
       file["steps"][std::string(law) + " float32"] = {{0, 0, 0, 0, 0, 0, 0, law[0] == 'd' ? 2 : 3}};
     }
     file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
@@ -678,20 +678,20 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
 
 TEST(ChooseKernels, TheLibraryAlone) {
   Program program = ScaledPointwise(kF32);
-  Force(kLibraryKernel, &program);
+  Force(kOneDnnKernel, &program);
   ASSERT_EQ(program.steps.size(), 2u);
-  EXPECT_EQ(KernelOf(program.steps[1]), kLibraryKernel);
+  EXPECT_EQ(KernelOf(program.steps[1]), kOneDnnKernel);
   EXPECT_EQ(program.steps[1].choice->predicted_seconds, std::nullopt);
 }
 
 TEST(ChooseKernels, TellsWhatItDecided) {
   Program program = ScaledPointwise(kF32);
-  const std::vector<LayerDecision> decisions = Force("scaled_pointwise_float32", &program);
+  const std::vector<LayerDecision> decisions = Force("scaled_gemm_float32", &program);
   ASSERT_EQ(decisions.size(), 2u);
-  EXPECT_EQ(decisions[0].kernels, (std::vector<std::string>{kLibraryKernel, "pointwise_float32"}));
+  EXPECT_EQ(decisions[0].kernels, (std::vector<std::string>{kOneDnnKernel, "gemm_float32"}));
   EXPECT_EQ(decisions[0].chosen, 0u);
   EXPECT_EQ(decisions[0].nodes, std::vector<NodeId>{1});
-  EXPECT_EQ(decisions[1].kernels, (std::vector<std::string>{kSeparateSteps, "scaled_pointwise_float32"}));
+  EXPECT_EQ(decisions[1].kernels, (std::vector<std::string>{kSeparateSteps, "scaled_gemm_float32"}));
   EXPECT_EQ(decisions[1].chosen, 1u);
   EXPECT_EQ(decisions[1].nodes, (std::vector<NodeId>{1, 0}));
   EXPECT_EQ(program.steps[0].fused, std::vector<NodeId>{0});
@@ -700,44 +700,70 @@ TEST(ChooseKernels, TellsWhatItDecided) {
 TEST(ChooseKernels, ReplaysARecord) {
   Program given = OneConvolution(kF32, 28);
   TunedKernels record;
-  record.Set(Force(kLibraryKernel, &given)[0].key, "winograd_f4x4_f32");
+  record.Set(Force(kOneDnnKernel, &given)[0].key, "winograd_f4x4_f32");
   const auto chosen = [&](int num_threads, std::int64_t size) {
     Program program = OneConvolution(kF32, size);
     ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), Of(true), nullptr, &program,
                   num_threads);
     return *program.steps[0].choice;
   };
-  EXPECT_EQ(chosen(2, 28).kernel, "winograd_f4x4_f32");
+  EXPECT_STREQ(chosen(2, 28).name(), "winograd_f4x4_f32");
   EXPECT_TRUE(chosen(2, 28).is_tuned);
-  EXPECT_EQ(chosen(1, 28).kernel, kLibraryKernel);  // other threads
-  EXPECT_EQ(chosen(2, 14).kernel, kLibraryKernel);
+  EXPECT_STREQ(chosen(1, 28).name(), kOneDnnKernel);  // other threads
+  EXPECT_STREQ(chosen(2, 14).name(), kOneDnnKernel);
   EXPECT_FALSE(chosen(2, 14).is_tuned);
 }
 
 // The product by Strassen's algorithm knows no scale, and results were wrong where both were chosen.
-TEST(ChooseKernels, AProductThatTakesItsScaleForgetsItsKernel) {
+TEST(ChooseKernels, AProductThatTakesItsScaleHasOneKernel) {
   const Program given = ScaledPointwise(kF32, 512, 512);
   Program first = given, program = given;
-  const std::vector<LayerDecision> layers = Force("scaled_pointwise_float32", &first);
+  const std::vector<LayerDecision> layers = Force("scaled_gemm_float32", &first);
   ASSERT_EQ(layers.size(), 2u);
   TunedKernels record;
-  record.Set(layers[0].key, "pointwise_strassen_float32");
+  record.Set(layers[0].key, "gemm_strassen_float32");
   const auto choose = [&] {
     ChooseKernels(RecordedKernels(record, std::make_shared<PredictedKernels>()), Of(true), nullptr, &program, 2);
-    return std::get<ConvolutionSpec>(program.steps.back().spec);
+    return OwnKernelOf(program.steps.back());
   };
-  EXPECT_TRUE(choose().strassen);
+  EXPECT_EQ(choose(), "gemm_strassen_float32");
   program = given;
-  record.Set(layers[1].key, "scaled_pointwise_float32");
-  EXPECT_FALSE(choose().strassen);
+  record.Set(layers[1].key, "scaled_gemm_float32");
+  EXPECT_EQ(choose(), "scaled_gemm_float32");
   EXPECT_EQ(program.steps.size(), 1u);
+}
+
+// oneDNN's convolutions of AVX2 read blocks of channels: a product that wants channels last would cost reorders.
+TEST(ChooseKernels, ProductsOnlyAmongChannelsLast) {
+  for (const bool is_channels_last : {false, true}) {
+    Program program = OneDense(kF32), convolution = ScaledPointwise(kF32, 256, 256);
+    convolution.outputs.push_back(convolution.steps[0].outputs[0]);
+    ChooseKernels(ForcedKernel("dense_float32"), Of(is_channels_last), nullptr, &program, 2);
+    ChooseKernels(ForcedKernel("gemm_float32"), Of(is_channels_last), nullptr, &convolution, 2);
+    EXPECT_EQ(OwnKernelOf(program.steps[0]), "dense_float32");
+    EXPECT_EQ(OwnKernelOf(convolution.steps[1]), is_channels_last ? "gemm_float32" : "");
+  }
+}
+
+// Blocks of 8 that a float32 layer's channels do not fill stay oneDNN's.
+TEST(ChooseKernels, WinogradOnlyInBlocksThatItKnows) {
+  const auto chosen = [](std::int64_t channels, bool is_channels_last) {
+    Program program = OneConvolution(kF32, 28);
+    program.values[0].type.shape = {1, channels, 28, 28};
+    program.values[1].type.shape = {128, channels, 3, 3};
+    ChooseKernels(ForcedKernel("winograd_f4x4_f32"), Of(is_channels_last), nullptr, &program, 2);
+    return OwnKernelOf(program.steps[0]);
+  };
+  EXPECT_EQ(chosen(64, false), "winograd_f4x4_f32");
+  EXPECT_EQ(chosen(60, false), "");
+  EXPECT_EQ(chosen(60, true), "winograd_f4x4_f32");
 }
 
 TEST(ChooseKernels, SaysWhatItPredicts) {
   Program program = OneConvolution(kF32, 28);
   const auto machine = MachineOfSpeeds(2e9);
   ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
-  EXPECT_EQ(program.steps[0].choice->kernel, "winograd_f4x4_f32");
+  EXPECT_EQ(KernelOf(program.steps[0]), "winograd_f4x4_f32");
   EXPECT_GT(program.steps[0].choice->predicted_seconds.value(), 0);
 }
 

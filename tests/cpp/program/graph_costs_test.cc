@@ -41,7 +41,8 @@ TEST_F(GraphCostsTest, ProductsByTheirArithmetic) {
 TEST_F(GraphCostsTest, ProductsOfInt16WithoutBFloat16Arithmetic) {
   nlohmann::ordered_json file = MachineFile();
   file["has_bfloat16"] = false;
-  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  file["steps"]["winograd_f4x4_int16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  file["has_int16"] = true;
   file["steps"]["dense_int16 bfloat16"] = {{0, 0, 0, 0, -1}};
   const auto machine = MachineTable::Parse(file.dump(), "small");
   const Model model = Typed(Network());

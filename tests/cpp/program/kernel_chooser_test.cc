@@ -6,7 +6,7 @@ namespace amp {
 namespace {
 
 LayerOptions FourKernels() {
-  return {"layer", {{kLibraryKernel, 10.0}, {"careful", 5.0, 0.4}, {"good", 8.0, 0.9}, {"better", 7.0, 0.9}}};
+  return {"layer", {{kOneDnnKernel, 10.0}, {"careful", 5.0, 0.4}, {"good", 8.0, 0.9}, {"better", 7.0, 0.9}}};
 }
 
 TEST(PredictedKernels, TheFastestThatGainsEnough) {

@@ -21,7 +21,7 @@ std::string RefusalOf(const std::string& text) {
 }
 
 StepFeatures OneStep(const std::string& group, double flops, std::size_t bytes, DType dtype = DType::kFloat32) {
-  StepFeatures step{group, {1, 2}, {}};
+  StepFeatures step{SampleKey::Parse(group), {1, 2}, {}};
   step.cost.flops = flops;
   step.cost.bytes_read = bytes;
   step.cost.dtype = dtype;
@@ -73,7 +73,7 @@ TEST(MachineTable, SmallWindowsHaveOneLawForAllOutputs) {
   EXPECT_NEAR(seconds("convolution_kxk bfloat16-float32"), 8 * base, 1e-9);
 }
 
-// Of what a file holds: what was measured, and the instruction set.
+// What a file says of them.
 TEST(MachineTable, Capabilities) {
   Json file = MachineFile();
   file["has_bfloat16"] = false;
@@ -81,13 +81,14 @@ TEST(MachineTable, Capabilities) {
   EXPECT_FALSE(none.has_bf16 || none.has_int16 || none.has_tiles || none.onednn_has_bf16);
   EXPECT_FALSE(none.onednn_is_channels_last || none.ComputesBF16());
   file["has_bfloat16"] = true;
-  file["isa"] = "avx512_core_amx";
-  file["steps"]["convolution_winograd_f1x4_bf16 bfloat16 channels_last"] = {{1, 2, 1}};
+  file["has_tiles"] = true;
+  file["onednn_is_channels_last"] = true;
   const MachineCapabilities tiles = Parse(file)->capabilities();
   EXPECT_TRUE(tiles.has_bf16 && tiles.has_tiles && tiles.onednn_has_bf16 && tiles.onednn_is_channels_last);
   EXPECT_FALSE(tiles.has_int16);
-  file["isa"] = "avx2";
-  EXPECT_FALSE(Parse(file)->capabilities().onednn_is_channels_last);
+  EXPECT_EQ(tiles.onednn_channel_block, kNarrowChannelBlock);
+  file["isa"] = "avx512_core_amx";
+  EXPECT_EQ(Parse(file)->capabilities().onednn_channel_block, kWideChannelBlock);
 }
 
 // What the library does not compute in bfloat16 it computes in float32, and somebody casts.
@@ -96,12 +97,12 @@ TEST(MachineTable, StepsOfTheLibraryBetweenCasts) {
   file["has_bfloat16"] = false;
   file["steps"]["a float32"] = {{1, 2, 1}};
   EXPECT_FALSE(Parse(file)->capabilities().ComputesBF16());
-  file["steps"]["convolution_winograd_f4x4_int16 bfloat16"] = {{1, 2, 1}};
+  file["has_int16"] = true;
   const auto machine = Parse(file);
   EXPECT_TRUE(machine->capabilities().ComputesBF16() && machine->capabilities().has_int16 &&
               !machine->capabilities().onednn_has_bf16);
   StepFeatures ours = OneStep("a bfloat16", 1e6, 1000, DType::kBFloat16), theirs = ours;
-  theirs.by_library = true;
+  theirs.by_onednn = true;
   EXPECT_DOUBLE_EQ(machine->Seconds(ours), 1e-6 + 5e-4);
   const double high = machine->Seconds(OneStep("a float32", 1e6, 2000));
   EXPECT_DOUBLE_EQ(machine->Seconds(theirs), high + machine->TrafficSeconds(3000));
@@ -115,9 +116,9 @@ TEST(MachineTable, FunctionsOfPostOpsAdd) {
   StepFeatures step = OneStep("a", 1e6, 8);
   const double without = machine->Seconds(step);
   step.elements_written = 1000;
-  step.post_functions = {"eltwise_relu float32"};
+  step.post_functions = {SampleKey::Parse("eltwise_relu float32")};
   EXPECT_DOUBLE_EQ(machine->Seconds(step), without);
-  step.post_functions = {"eltwise_tanh float32"};
+  step.post_functions = {SampleKey::Parse("eltwise_tanh float32")};
   const double per_element = 3 * (1e-6 / (1 << 16) + 8e-9);
   EXPECT_NEAR(machine->Seconds(step) - without, 1000 * per_element, 1e-8);
 }
@@ -154,7 +155,8 @@ struct Mistake {
 TEST(MachineTable, RefusesWrongValues) {
   const Mistake mistakes[] = {
       {"/format", "another"},
-      {"/version", 2},
+      {"/version", 1},
+      {"/version", 3},
       {"/version", nullptr},
       {"/name", 3},
       {"/has_bfloat16", "yes"},

@@ -12,7 +12,7 @@ namespace amp::testing {
 // 1 Gflop/s in float32, twice that in bfloat16, 1 GB/s, 1 us to start; nothing measured.
 inline nlohmann::ordered_json MachineFile() {
   return {{"format", "amp-machine"},
-          {"version", 1},
+          {"version", 2},
           {"name", "small"},
           {"has_bfloat16", true},
           {"start_seconds", 1e-6},

@@ -7,7 +7,7 @@
 
 #include "program/kernel_operands.h"
 
-namespace amp::onednn {
+namespace amp {
 
 // The kernel of one step, made when the step is built, for its types, layouts and number of threads. Runs of several
 // sessions may use it at the same time.
@@ -22,4 +22,4 @@ class OwnKernel {
   virtual void Run(const KernelOperands& operands) const = 0;
 };
 
-}  // namespace amp::onednn
+}  // namespace amp

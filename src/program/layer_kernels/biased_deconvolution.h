@@ -10,6 +10,6 @@ namespace amp {
 
 // `deconvolution` with the bias that `reader`, its only reader, adds to its sums, and what else that does as post-ops:
 // it adds tensors of the same shape, clips and bends. nullopt where it does anything else, or reads the sums rounded.
-std::optional<Step> FinishedDeconvolution(const Step& deconvolution, const Step& reader, const Program& program);
+std::optional<Step> BiasedDeconvolution(const Step& deconvolution, const Step& reader, const Program& program);
 
 }  // namespace amp

@@ -1,7 +1,9 @@
-#include "program/winograd_job.h"
+#include "program/layer_kernels/winograd_job.h"
 
 #include <algorithm>
 #include <utility>
+
+#include "program/epilogue.h"
 
 namespace amp {
 namespace {
@@ -135,10 +137,10 @@ bool IsForKind(WinogradKind kind, const StepSpec& spec, const StepTypes& types) 
 
 // Without the pads and sizes of images.
 template <class Spec>
-kernels::Winograd ChannelsOf(const Spec& spec, const StepTypes& types) {
+kernels::Winograd ChannelsOf(const Spec& spec, const StepTypes& types, WinogradKind kind) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape, &out = types.outputs[0].shape;
   kernels::Winograd job;
-  job.kind = spec.winograd.value_or(WinogradKind::kF4x4);
+  job.kind = kind;
   job.batch = source[0];
   job.groups = weights.rank() > source.rank() ? weights[0] : 1;
   job.in_channels = source[1] / job.groups;
@@ -153,57 +155,12 @@ kernels::Winograd ChannelsOf(const Spec& spec, const StepTypes& types) {
   return job;
 }
 
-}  // namespace
-
-bool HasAxesExchanged(const StepTypes& types) { return IsColumn(PlaneOfWindow(types)); }
-
-bool IsForWinograd(const Step& step, const StepTypes& types, WinogradKind kind) {
-  return IsForKind(kind, step.spec, types) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
-         types.inputs[0].shape.size() > 0 && HasLargeGroups(WinogradJob(step, types)) && FinishOf(step, types);
-}
-
-std::optional<WinogradWeightsSpec> WinogradWeightsOf(const Step& step) {
-  const auto* convolution = std::get_if<ConvolutionSpec>(&step.spec);
-  if (convolution != nullptr && convolution->winograd)
-    return WinogradWeightsSpec{.kind = *convolution->winograd,
-                               .dimensions = static_cast<int>(convolution->strides.size())};
-  const auto* spec = std::get_if<DeconvolutionSpec>(&step.spec);
-  if (spec == nullptr || !spec->winograd) return std::nullopt;
-  const PlaneSize pads = PadsOf(spec->pads_begin);
-  return WinogradWeightsSpec{*spec->winograd, spec->strides.back(), pads.height, pads.width,
-                             static_cast<int>(spec->strides.size())};
-}
-
-kernels::Winograd WinogradJob(const Step& step, const StepTypes& types) {
-  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec);
-  if (deconvolution != nullptr) return WinogradJob(*deconvolution, types);
-  return WinogradJob(std::get<ConvolutionSpec>(step.spec), types);
-}
-
-// Weights (O, I, [[depth,] height,] width) or (G, O/G, I/G, [[depth,] height,] width).
-kernels::Winograd WinogradJob(const WinogradWeightsSpec& spec, const Shape& weights) {
-  kernels::Winograd job;
-  job.kind = spec.kind;
-  job.stride = spec.stride;
-  job.pad_top = spec.pad_top;
-  job.pad_left = spec.pad_left;
-  const PlaneSize kernel = PlaneOf(weights, spec.dimensions);
-  job.kernel_height = kernel.height;
-  job.kernel_width = kernel.width;
-  const int first = weights.rank() - spec.dimensions - 2;
-  job.groups = first == 1 ? weights[0] : 1;
-  job.slices = spec.dimensions == 3 ? weights[first + 2] : 1;
-  job.out_channels = weights[first];
-  job.in_channels = weights[first + 1] * job.slices;
-  return job;
-}
-
-kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& types) {
+kernels::Winograd JobOf(const ConvolutionSpec& spec, const StepTypes& types, WinogradKind kind) {
   const int dimensions = DimensionsOf(types);
   const PlaneSize source = PlaneOf(types.inputs[0].shape, dimensions),
                   out = PlaneOf(types.outputs[0].shape, dimensions);
   const PlaneSize pads = PadsOf(spec.pads_begin);
-  kernels::Winograd job = ChannelsOf(spec, types);
+  kernels::Winograd job = ChannelsOf(spec, types, kind);
   const std::int64_t gap = spec.dilates[0] + 1;
   job.in_height = dimensions == 1 ? gap : source.height / gap;
   job.in_width = source.width / gap;
@@ -221,12 +178,12 @@ kernels::Winograd WinogradJob(const ConvolutionSpec& spec, const StepTypes& type
   return job;
 }
 
-kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& types) {
+kernels::Winograd JobOf(const DeconvolutionSpec& spec, const StepTypes& types, WinogradKind kind) {
   const int dimensions = DimensionsOf(types);
   const PlaneSize source = PlaneOf(types.inputs[0].shape, dimensions),
                   out = PlaneOf(types.outputs[0].shape, dimensions);
   const PlaneSize kernel = PlaneOfWindow(types), pads = PadsOf(spec.pads_begin);
-  kernels::Winograd job = ChannelsOf(spec, types);
+  kernels::Winograd job = ChannelsOf(spec, types, kind);
   job.stride = spec.strides.back();
   job.kernel_height = kernel.height;
   job.kernel_width = kernel.width;
@@ -234,6 +191,43 @@ kernels::Winograd WinogradJob(const DeconvolutionSpec& spec, const StepTypes& ty
   job.in_width = source.width;
   job.out_height = out.height / job.stride;
   job.out_width = out.width / job.stride;
+  job.pad_top = pads.height;
+  job.pad_left = pads.width;
+  return job;
+}
+
+}  // namespace
+
+bool HasAxesExchanged(const StepTypes& types) { return IsColumn(PlaneOfWindow(types)); }
+
+bool IsForWinograd(const StepSpec& spec, const StepTypes& types, WinogradKind kind) {
+  return IsForKind(kind, spec, types) && types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 &&
+         HasLargeGroups(WinogradJob(spec, types, kind));
+}
+
+kernels::Winograd WinogradJob(const StepSpec& spec, const StepTypes& types, WinogradKind kind) {
+  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
+  return deconvolution != nullptr ? JobOf(*deconvolution, types, kind)
+                                  : JobOf(std::get<ConvolutionSpec>(spec), types, kind);
+}
+
+// Weights (O, I, [[depth,] height,] width) or (G, O/G, I/G, [[depth,] height,] width).
+kernels::Winograd WinogradWeightsJob(const StepSpec& spec, const Shape& weights, WinogradKind kind) {
+  const auto* deconvolution = std::get_if<DeconvolutionSpec>(&spec);
+  const IntTuple& strides = deconvolution != nullptr ? deconvolution->strides : std::get<ConvolutionSpec>(spec).strides;
+  const int dimensions = static_cast<int>(strides.size()), first = weights.rank() - dimensions - 2;
+  const PlaneSize kernel = PlaneOf(weights, dimensions);
+  kernels::Winograd job;
+  job.kind = kind;
+  job.kernel_height = kernel.height;
+  job.kernel_width = kernel.width;
+  job.groups = first == 1 ? weights[0] : 1;
+  job.slices = dimensions == 3 ? weights[first + 2] : 1;
+  job.out_channels = weights[first];
+  job.in_channels = weights[first + 1] * job.slices;
+  if (deconvolution == nullptr) return job;
+  const PlaneSize pads = PadsOf(deconvolution->pads_begin);
+  job.stride = strides.back();
   job.pad_top = pads.height;
   job.pad_left = pads.width;
   return job;

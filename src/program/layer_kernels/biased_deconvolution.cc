@@ -1,4 +1,4 @@
-#include "program/finished_deconvolution.h"
+#include "program/layer_kernels/biased_deconvolution.h"
 
 #include <utility>
 
@@ -72,7 +72,7 @@ class FinishReader {
 
 }  // namespace
 
-std::optional<Step> FinishedDeconvolution(const Step& deconvolution, const Step& reader, const Program& program) {
+std::optional<Step> BiasedDeconvolution(const Step& deconvolution, const Step& reader, const Program& program) {
   const bool is_bare = deconvolution.inputs.size() == 2 && deconvolution.post_ops.empty();
   if (!is_bare || program.values[deconvolution.outputs[0]].type.dtype != DType::kFloat32) return std::nullopt;
   const std::optional<Step> map = AsMap(reader, program, NumericMode::kFast);

@@ -1,8 +1,9 @@
-#include "program/pointwise_job.h"
+#include "program/layer_kernels/gemm_job.h"
 
 #include <algorithm>
 
 #include "kernels/strassen.h"
+#include "program/epilogue.h"
 
 namespace amp {
 namespace {
@@ -31,38 +32,32 @@ bool IsLarge(const kernels::Pointwise& job) {
 
 }  // namespace
 
-bool IsForPointwise(const Step& step, const StepTypes& types) {
-  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
-  if (spec == nullptr || !HasKernel1x1(*spec, types)) return false;
-  return AreAll(spec->pads_begin, 0) && AreAll(spec->pads_end, 0) && HasKernelTypes(step, types) &&
-         types.outputs[0].shape.size() > 0 && types.inputs[0].shape.size() > 0 && HasRows(types) &&
-         ProductFinishOf(step, types);
+bool IsForGemm(const StepSpec& spec, const StepTypes& types) {
+  const auto* convolution = std::get_if<ConvolutionSpec>(&spec);
+  if (convolution == nullptr || !HasKernel1x1(*convolution, types)) return false;
+  return AreAll(convolution->pads_begin, 0) && AreAll(convolution->pads_end, 0) && types.outputs[0].shape.size() > 0 &&
+         types.inputs[0].shape.size() > 0 && HasRows(types);
 }
 
-bool IsForWindows(const Step& step, const StepTypes& types) {
+bool IsForImplicitGemm(const StepSpec& spec, const StepTypes& types) {
   constexpr std::int64_t kLeastChannels = 8;  // few are gathered one by one
-  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
+  if (!std::holds_alternative<ConvolutionSpec>(spec)) return false;
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  if (spec == nullptr || source.rank() != 4 || weights.rank() != 4 || source[1] < kLeastChannels) return false;
-  return weights[2] * weights[3] > 1 && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
-         source.size() > 0 && HasRows(types) && ProductFinishOf(step, types);
+  if (source.rank() != 4 || weights.rank() != 4 || source[1] < kLeastChannels) return false;
+  return weights[2] * weights[3] > 1 && types.outputs[0].shape.size() > 0 && source.size() > 0 && HasRows(types);
 }
 
-bool IsForDense(const Step& step, const StepTypes& types) {
-  const auto* spec = std::get_if<InnerProductSpec>(&step.spec);
-  return spec != nullptr && HasKernelTypes(step, types) && IsLarge(DenseJob(*spec, types)) &&
-         ProductFinishOf(step, types);
-}
+bool IsForDense(const StepTypes& types, DType dtype) { return IsLarge(DenseJob(types, dtype)); }
 
 // Each element of an image is read once for all output channels, channel by channel. With more of these channels last,
 // in blocks, is faster.
-bool IsForImageConvolution(const Step& step, const StepTypes& types) {
+bool IsForImageConvolution(const StepSpec& spec, const StepTypes& types) {
   constexpr std::int64_t kMaxChannels = 7;
-  const auto* spec = std::get_if<ConvolutionSpec>(&step.spec);
+  const auto* convolution = std::get_if<ConvolutionSpec>(&spec);
+  if (convolution == nullptr) return false;
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
-  if (spec == nullptr || source.rank() != 4 || weights.rank() != 4 || source[1] > kMaxChannels) return false;
-  return AreAll(spec->dilates, 0) && HasKernelTypes(step, types) && types.outputs[0].shape.size() > 0 &&
-         source.size() > 0 && ProductFinishOf(step, types);
+  if (source.rank() != 4 || weights.rank() != 4 || source[1] > kMaxChannels) return false;
+  return AreAll(convolution->dilates, 0) && types.outputs[0].shape.size() > 0 && source.size() > 0;
 }
 
 kernels::Multiplies MultipliesOf(DType dtype) {
@@ -70,11 +65,30 @@ kernels::Multiplies MultipliesOf(DType dtype) {
   return dtype == DType::kBFloat16 ? kernels::Multiplies::kBFloat16 : kernels::Multiplies::kFloat32;
 }
 
-kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& types) {
+namespace {
+
+kernels::PointwiseWindow WindowOf(const ConvolutionSpec& spec, const Shape& source, const Shape& weights) {
+  kernels::PointwiseWindow window;
+  window.channels = weights[1];
+  window.height = weights[2];
+  window.width = weights[3];
+  window.image_height = source[2];
+  window.image_width = source[3];
+  window.stride_y = spec.strides[0];
+  window.stride_x = spec.strides[1];
+  window.step_y = spec.dilates[0] + 1;
+  window.step_x = spec.dilates[1] + 1;
+  window.pad_top = spec.pads_begin[0];
+  window.pad_left = spec.pads_begin[1];
+  return window;
+}
+
+}  // namespace
+
+kernels::Pointwise GemmJob(const ConvolutionSpec& spec, const StepTypes& types, DType dtype) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
   kernels::Pointwise job;
-  job.multiplies = MultipliesOf(spec.pointwise.value_or(DType::kFloat32));
-  job.strassen = spec.strassen;
+  job.multiplies = MultipliesOf(dtype);
   job.batch = out[0];
   job.in_channels = source[1];
   job.out_channels = out[1];
@@ -82,51 +96,29 @@ kernels::Pointwise PointwiseJob(const ConvolutionSpec& spec, const StepTypes& ty
   for (int axis = 2; axis + 1 < out.rank(); ++axis) job.height *= out[axis];
   const Shape& weights = types.inputs[1].shape;
   if (weights.size() == weights[0] * weights[1]) return job;
-  job.window = WindowOfWeights(weights);
-  job.window.image_height = source[2];
-  job.window.image_width = source[3];
-  job.window.stride_y = spec.strides[0];
-  job.window.stride_x = spec.strides[1];
-  job.window.step_y = spec.dilates[0] + 1;
-  job.window.step_x = spec.dilates[1] + 1;
-  job.window.pad_top = spec.pads_begin[0];
-  job.window.pad_left = spec.pads_begin[1];
+  job.window = WindowOf(spec, source, weights);
   job.in_channels = job.window.taps() * job.window.channels;
   return job;
 }
 
-kernels::PointwiseWindow WindowOfWeights(const Shape& weights) {
-  kernels::PointwiseWindow window;
-  window.channels = weights[1];
-  window.height = weights[2];
-  window.width = weights[3];
-  return window;
+kernels::ImageConvolution WithPool(const kernels::ImageConvolution& job, const PoolingSpec& pool, const Shape& shape) {
+  kernels::ImageConvolution pooled = job;
+  pooled.pool = {.kernel_height = pool.kernel[0],
+                 .kernel_width = pool.kernel[1],
+                 .stride_y = pool.strides[0],
+                 .stride_x = pool.strides[1],
+                 .pad_top = pool.pads_begin[0],
+                 .pad_left = pool.pads_begin[1],
+                 .height = shape[2],
+                 .width = shape[3]};
+  return pooled;
 }
 
-namespace {
-
-// The job's product has the sizes of what the pool gives.
-void AddPool(const PooledImage& pool, kernels::ImageConvolution* job) {
-  job->pool = {.kernel_height = pool.kernel[0],
-               .kernel_width = pool.kernel[1],
-               .stride_y = pool.strides[0],
-               .stride_x = pool.strides[1],
-               .pad_top = pool.pads_begin[0],
-               .pad_left = pool.pads_begin[1],
-               .height = job->product.height,
-               .width = job->product.width};
-  job->product.height = pool.shape[2];
-  job->product.width = pool.shape[3];
-}
-
-}  // namespace
-
-kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const StepTypes& types) {
+kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const StepTypes& types, DType dtype) {
   const Shape &source = types.inputs[0].shape, &weights = types.inputs[1].shape;
   kernels::ImageConvolution job;
-  job.product = PointwiseJob(spec, types);
+  job.product = GemmJob(spec, types, dtype);
   job.product.window = {};
-  job.product.multiplies = MultipliesOf(spec.image.value_or(DType::kFloat32));
   job.product.source.is_bf16 = types.inputs[0].dtype == DType::kBFloat16;
   job.channels = source[1];
   job.height = source[2];
@@ -138,15 +130,13 @@ kernels::ImageConvolution ImageConvolutionJob(const ConvolutionSpec& spec, const
   job.pad_top = spec.pads_begin[0];
   job.pad_left = spec.pads_begin[1];
   job.product.in_channels = kernels::ImageConvolutionDepth(job);
-  if (spec.pool) AddPool(*spec.pool, &job);
   return job;
 }
 
-kernels::Pointwise DenseJob(const InnerProductSpec& spec, const StepTypes& types) {
+kernels::Pointwise DenseJob(const StepTypes& types, DType dtype) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
   kernels::Pointwise job;
-  job.multiplies = MultipliesOf(spec.product.value_or(DType::kFloat32));
-  job.strassen = spec.strassen;
+  job.multiplies = MultipliesOf(dtype);
   job.width = source[0];
   job.in_channels = source[1];
   job.out_channels = out[1];
@@ -180,7 +170,7 @@ double MultiplicationsOf(const kernels::Pointwise& job) {
 // Kernels reach 0.96 of the arithmetic peak where sums are long. A row is packed in vectors, and results are finished
 // in vectors. What one number takes was measured on Zen 5. Pairs of int16 take the time of one number in float32.
 // Strassen's algorithm takes a row into 7 products and a result from 12 of 4.
-double PointwiseFlops(const kernels::Pointwise& job, bool scales) {
+double GemmFlops(const kernels::Pointwise& job, bool scales) {
   constexpr double kOfPeak = 0.96, kFinishFlops = 14;
   const double pack_flops = (scales || job.multiplies_int16() ? 24 : 16) * (job.strassen ? 2 : 1);
   const double finish_flops = job.strassen ? 3 * kFinishFlops : kFinishFlops;

@@ -1,4 +1,4 @@
-#include "program/finished_deconvolution.h"
+#include "program/layer_kernels/biased_deconvolution.h"
 
 #include <gtest/gtest.h>
 
@@ -32,11 +32,11 @@ struct Finish {
     Step reader{std::move(spec), std::move(inputs), {result}, 2, ""};
     reader.post_ops = std::move(post_ops);
     reader.fused = {3};
-    return FinishedDeconvolution(deconvolution, reader, program);
+    return BiasedDeconvolution(deconvolution, reader, program);
   }
 };
 
-TEST(FinishedDeconvolution, WithABiasAndRelu) {
+TEST(BiasedDeconvolution, WithABiasAndRelu) {
   const Finish f(kF32);
   const auto step = f.By(BinarySpec{BinaryKind::kAdd}, {f.sums, f.bias}, {{EltwiseSpec{EltwiseKind::kRelu}}});
   ASSERT_TRUE(step);
@@ -50,7 +50,7 @@ TEST(FinishedDeconvolution, WithABiasAndRelu) {
 }
 
 // A map that adds the bias and an image, bends, and rounds to bfloat16.
-TEST(FinishedDeconvolution, WithAMap) {
+TEST(BiasedDeconvolution, WithAMap) {
   const Finish f;
   const MapSpec map{
       {{MapOp::kAdd, 1, 0}, {MapOp::kAdd, 3, 2}, {MapOp::kRelu, 4, 0, 0, 0.25f}, {MapOp::kRelu, 5, 0, 0, 1}}};
@@ -63,7 +63,7 @@ TEST(FinishedDeconvolution, WithAMap) {
   EXPECT_EQ(std::get<EltwiseSpec>(step->post_ops[1].spec).alpha, 0.25f);
 }
 
-TEST(FinishedDeconvolution, WithACast) {
+TEST(BiasedDeconvolution, WithACast) {
   const Finish f;
   const auto step = f.By(CastSpec{}, {f.sums});
   ASSERT_TRUE(step);
@@ -71,7 +71,7 @@ TEST(FinishedDeconvolution, WithACast) {
   EXPECT_TRUE(step->post_ops.empty());
 }
 
-TEST(FinishedDeconvolution, NotWithOtherWork) {
+TEST(BiasedDeconvolution, NotWithOtherWork) {
   Finish f;
   EXPECT_FALSE(f.By(BinarySpec{BinaryKind::kMul}, {f.sums, f.bias}));
   EXPECT_FALSE(f.By(BinarySpec{BinaryKind::kAdd}, {f.sums, f.sums}));
@@ -85,13 +85,13 @@ TEST(FinishedDeconvolution, NotWithOtherWork) {
 }
 
 // They would be rounded no more.
-TEST(FinishedDeconvolution, NotOfRoundedSums) {
+TEST(BiasedDeconvolution, NotOfRoundedSums) {
   Finish f;
   f.program.values[f.sums].type.dtype = kBF16;
   EXPECT_FALSE(f.By(BinarySpec{BinaryKind::kAdd}, {f.sums, f.bias}));
 }
 
-TEST(FinishedDeconvolution, NotOfAnotherShape) {
+TEST(BiasedDeconvolution, NotOfAnotherShape) {
   Finish f;
   f.program.values[f.result].type.shape = {2, 2, 3, 10, 12};
   EXPECT_FALSE(f.By(BinarySpec{BinaryKind::kAdd}, {f.sums, f.bias}));

@@ -1,0 +1,141 @@
+// Layers that kernels of ours compute, whichever they are: layouts, packed weights, and what runs.
+#include "program/layer_kernel.h"
+
+#include <utility>
+
+#include "dnnl/layout_builder.h"
+#include "dnnl/step_kind.h"
+#include "kernels/cast.h"
+#include "nnvm/error.h"
+
+namespace amp::onednn {
+namespace {
+
+// As kernels see it; nothing for layouts that they cannot describe.
+std::optional<StridedTensor> StridedTensorOf(const TensorType& type, const Desc& desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return std::nullopt;
+  const bool is_blocked = desc.get_inner_nblks() > 0;
+  const bool has_channel_blocks = desc.get_inner_nblks() == 1 && desc.get_inner_idxs()[0] == 1;
+  if (is_blocked && !has_channel_blocks) return std::nullopt;
+  const auto strides = desc.get_strides();
+  return StridedTensor{type, {strides.begin(), strides.end()}, is_blocked ? desc.get_inner_blks()[0] : 0};
+}
+
+std::optional<StridedTensor> StridedTensorOf(const LaidOutProgram& program, ValueId v) {
+  return StridedTensorOf(program.TypeOf(v), program.layouts[v]);
+}
+
+// Of a line, an image or a volume.
+Desc InBlocks(const TensorType& type, bool of_16) {
+  using Format = dnnl::memory::format_tag;
+  constexpr std::array<Format, 3> kOf8 = {Format::aBc8b, Format::aBcd8b, Format::aBcde8b},
+                                  kOf16 = {Format::aBc16b, Format::aBcd16b, Format::aBcde16b};
+  const auto dimensions = static_cast<std::size_t>(type.shape.rank() - 3);
+  return Desc(DimsOf(type.shape), DataType(type.dtype), (of_16 ? kOf16 : kOf8).at(dimensions));
+}
+
+Desc DescOf(OperandLayout layout, const TensorType& type) {
+  switch (layout) {
+    case OperandLayout::kChannelsLast:
+      return ChannelsLast(type);
+    case OperandLayout::kBlocksOf8:
+    case OperandLayout::kBlocksOf16:
+      return InBlocks(type, layout == OperandLayout::kBlocksOf16);
+    default:
+      return PlainDesc(type);
+  }
+}
+
+const char* ReasonOf(OperandLayout layout) {
+  switch (layout) {
+    case OperandLayout::kChannelsLast:
+      return "own kernel requires channels last";
+    case OperandLayout::kBlocksOf8:
+    case OperandLayout::kBlocksOf16:
+      return "own kernel requires blocks of channels";
+    default:
+      return "own kernel requires row-major memory";
+  }
+}
+
+// ---- layers ----
+
+ValueId Packed(LayoutBuilder* builder, ValueId weights, PackedWeights packed, NodeId node) {
+  const std::string name = builder->NameOf(weights) + ":" + packed.key;
+  const Desc layout = PlainDesc({DType::kUInt8, Shape{static_cast<std::int64_t>(packed.bytes)}});
+  return builder->Derived(weights, PackWeightsSpec{std::make_shared<PackedWeights>(std::move(packed))}, name, layout,
+                          node);
+}
+
+void AssignLayer(LayoutBuilder* builder, Step step) {
+  const Layer& layer = *step.layer();
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    ValueId& input = step.inputs[i];
+    const OperandLayout layout = layer.LayoutOfInput(i);
+    if (layout == OperandLayout::kPacked) {
+      input = Packed(builder, input, layer.Pack(i), step.node);
+      continue;
+    }
+    const auto lies = StridedTensorOf(builder->TypeOf(input), builder->LayoutOf(input));
+    if (lies && layer.Reads(i, *lies)) continue;
+    input = layout == OperandLayout::kRowMajor
+                ? builder->InRowMajor(input, step.node, ReasonOf(layout))
+                : builder->InLayout(input, DescOf(layout, builder->TypeOf(input)), step.node, ReasonOf(layout));
+  }
+  builder->SetLayout(step.outputs[0], DescOf(layer.LayoutOfResult(), builder->TypeOf(step.outputs[0])));
+  builder->Append(std::move(step));
+}
+
+std::unique_ptr<const OwnKernel> MakeLayer(const Step& step, const LaidOutProgram& program) {
+  LayerOperands operands;
+  for (const ValueId v : step.inputs) operands.inputs.push_back(StridedTensorOf(program, v));
+  const auto result = StridedTensorOf(program, step.outputs[0]);
+  if (!result) throw InternalError("the result of a layer is no strided tensor");
+  operands.result = *result;
+  return step.layer()->Make(operands);
+}
+
+bool CanWriteLayer(const Step& step, const LaidOutProgram& program, const Desc& layout) {
+  const auto result = StridedTensorOf(program.TypeOf(step.outputs[0]), layout);
+  return result && step.layer()->Writes(*result);
+}
+
+[[maybe_unused]] const bool kLayer = RegisterStepKind<FusedLayerSpec>(
+    {.assign_layouts = AssignLayer, .make_kernel = MakeLayer, .can_write = CanWriteLayer});
+
+// ---- their weights ----
+
+// Kernels pack float32 alone.
+class PackingKernel : public OwnKernel {
+ public:
+  PackingKernel(std::shared_ptr<const PackedWeights> packed, const TensorType& weights)
+      : packed_(std::move(packed)), weights_(weights) {}
+
+  std::size_t ScratchBytes() const override { return is_bf16() ? Count() * sizeof(float) : 0; }
+
+  void Run(const KernelOperands& operands) const override {
+    const void* weights = operands.input(0);
+    if (is_bf16()) {
+      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
+                    Count());
+      weights = operands.scratch();
+    }
+    packed_->pack(static_cast<const float*>(weights), operands.output());
+  }
+
+ private:
+  bool is_bf16() const { return weights_.dtype == DType::kBFloat16; }
+  std::size_t Count() const { return static_cast<std::size_t>(weights_.shape.size()); }
+
+  std::shared_ptr<const PackedWeights> packed_;
+  TensorType weights_;
+};
+
+std::unique_ptr<const OwnKernel> MakePacking(const Step& step, const LaidOutProgram& program) {
+  return std::make_unique<PackingKernel>(std::get<PackWeightsSpec>(step.spec).packed, program.TypeOf(step.inputs[0]));
+}
+
+[[maybe_unused]] const bool kPackWeights = RegisterStepKind<PackWeightsSpec>({.make_kernel = MakePacking});
+
+}  // namespace
+}  // namespace amp::onednn
