@@ -42,11 +42,12 @@ def did_you_mean(name, candidates):
 def cpu_info():
     """What the kernels run on: a dict.
 
-    'cpu': str; 'isa': str, of oneDNN; 'multiplies_int16': bool, whether kernels of ours do; 'native_bfloat16': bool,
-    whether oneDNN computes in it; 'onednn': str, its version; 'threads': int.
+    'cpu': str; 'isa': str, of oneDNN; 'multiplies_by_tiles' and 'multiplies_int16': bool, whether kernels of ours do;
+    'native_bfloat16': bool, whether oneDNN computes in it; 'onednn': str, its version; 'onednn_is_channels_last': bool,
+    whether its convolutions of images read and write channels last; 'threads': int.
 
-    >>> sorted(amp.cpu_info())
-    ['cpu', 'isa', 'multiplies_int16', 'native_bfloat16', 'onednn', 'threads']
+    >>> sorted(key for key, value in amp.cpu_info().items() if isinstance(value, bool))
+    ['multiplies_by_tiles', 'multiplies_int16', 'native_bfloat16', 'onednn_is_channels_last']
     """
     return _core.cpu_info()
 

@@ -19,7 +19,6 @@
 #include "program/machine_capabilities.h"
 #include "program/own_kernel.h"
 #include "program/step.h"
-#include "program/step_cost.h"
 
 namespace amp {
 

@@ -24,7 +24,7 @@ SHAPES = {"data": (32, 64)}
 # 1 Gflop/s in float32, eight times that in bfloat16: everything large goes low.
 FILE = {
     "format": "amp-machine",
-    "version": 1,
+    "version": 2,
     "name": "small",
     "has_bfloat16": True,
     "start_seconds": 1e-7,
@@ -74,7 +74,7 @@ def data(shape=(32, 64)):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '"x"', "{}", "\x00", json.dumps({**FILE, "version": 2}), "[" * 50000]
+    ["", "{", "[]", "null", '"x"', "{}", "\x00", json.dumps({**FILE, "version": 3}), "[" * 50000]
     + [json.dumps({key: value for key, value in FILE.items() if key != missing}) for missing in FILE if missing],
 )
 def test_wrong_files_are_named(text, tmp_path):

@@ -333,5 +333,7 @@ def test_unknown_names_of_the_package():
 
 def test_cpu_info():
     info = amp.cpu_info()
-    assert set(info) == {"cpu", "isa", "multiplies_int16", "native_bfloat16", "onednn", "threads"}
+    flags = {"multiplies_by_tiles", "multiplies_int16", "native_bfloat16", "onednn_is_channels_last"}
+    assert set(info) == {"cpu", "isa", "onednn", "threads", *flags}
+    assert all(isinstance(info[flag], bool) for flag in flags)
     assert info["onednn"].startswith("3.")

@@ -39,7 +39,7 @@ std::vector<ValueId> OwnInputs(const Step& step) {
   return {step.inputs.begin(), step.inputs.begin() + (HasBias(step) ? 3 : 2)};
 }
 
-kernels::DepthwiseBlock JobOf(const Step& depthwise, const StepTypes& depthwise_types, const StepTypes& project_types,
+kernels::DepthwiseBlock BlockJobOf(const Step& depthwise, const StepTypes& depthwise_types, const StepTypes& project_types,
                               DType dtype) {
   const auto& window = std::get<ConvolutionSpec>(depthwise.spec);
   const Shape &source = depthwise_types.inputs[0].shape, &weights = depthwise_types.inputs[1].shape;
@@ -70,7 +70,7 @@ std::optional<DepthwiseBlockLayer> BlockOf(const Step& depthwise, const StepType
   const auto epilogue = EpilogueOf(project, project_types);
   if (!between || !epilogue || epilogue->slopes || !epilogue->functions.empty()) return std::nullopt;
   DepthwiseBlockLayer block;
-  block.job = JobOf(depthwise, depthwise_types, project_types, dtype);
+  block.job = BlockJobOf(depthwise, depthwise_types, project_types, dtype);
   block.job.between = *between;
   block.job.result = {epilogue->low, epilogue->high};
   block.inputs = OwnInputs(depthwise);

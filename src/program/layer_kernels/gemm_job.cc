@@ -67,7 +67,7 @@ kernels::Multiplies MultipliesOf(DType dtype) {
 
 namespace {
 
-kernels::PointwiseWindow WindowOf(const ConvolutionSpec& spec, const Shape& source, const Shape& weights) {
+kernels::PointwiseWindow ConvolutionWindowOf(const ConvolutionSpec& spec, const Shape& source, const Shape& weights) {
   kernels::PointwiseWindow window;
   window.channels = weights[1];
   window.height = weights[2];
@@ -96,7 +96,7 @@ kernels::Pointwise GemmJob(const ConvolutionSpec& spec, const StepTypes& types, 
   for (int axis = 2; axis + 1 < out.rank(); ++axis) job.height *= out[axis];
   const Shape& weights = types.inputs[1].shape;
   if (weights.size() == weights[0] * weights[1]) return job;
-  job.window = WindowOf(spec, source, weights);
+  job.window = ConvolutionWindowOf(spec, source, weights);
   job.in_channels = job.window.taps() * job.window.channels;
   return job;
 }

@@ -8,6 +8,7 @@
 #include "kernels/pointwise.h"
 #include "program/epilogue.h"
 #include "program/layer_kernel.h"
+#include "program/step_cost.h"
 
 namespace amp {
 

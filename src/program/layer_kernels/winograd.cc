@@ -10,6 +10,7 @@
 #include "program/layer_kernel.h"
 #include "program/layer_kernels/biased_deconvolution.h"
 #include "program/layer_kernels/winograd_job.h"
+#include "program/step_cost.h"
 #include "program/step_features.h"
 
 namespace amp {

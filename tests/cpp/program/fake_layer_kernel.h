@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "program/layer_kernel.h"
+#include "program/step_cost.h"
 
 namespace amp::testing {
 

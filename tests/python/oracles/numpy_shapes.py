@@ -318,7 +318,8 @@ def depth_to_space(attrs, x):
 
 def draw_blocks(to_depth):
     def draw(d):
-        b, (n, c, h, w) = d.int(1, 3), d.shape(4, high=4)
+        b, (n, *sizes) = d.int(1, 3), d.shape(4, high=4)
+        c, h, w = (max(1, size) for size in sizes)  # MXNet refuses pictures without elements
         shape = (n, c, h * b, w * b) if to_depth else (n, c * b * b, h, w)
         return Case({"block_size": b}, [d.array(shape, d.dtype(ALL_TYPES))])
 
