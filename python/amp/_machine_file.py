@@ -5,6 +5,7 @@ import math
 
 from . import _core
 
+VERSION = 2  # of the format
 ONEDNN = "onednn"  # as a choice of kernels
 _MAX_SAMPLES = 400  # of one group, in a machine file
 _LEVELS = (1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 25, 1 << 28)  # bytes of a step; the last is memory's
@@ -21,7 +22,7 @@ def machine_file(steps, name, source):
     bandwidth = _bandwidths(steps, start)
     machine = {
         "format": "amp-machine",
-        "version": 2,
+        "version": VERSION,
         "name": name,
         "source": source,
         "cpu": info["cpu"],

@@ -118,8 +118,8 @@ struct ChosenProgram {
 };
 
 // The stages before layouts are assigned.
-ChosenProgram LowerAndChoose(const Model& model, const CompileOptions& options,
-                             const MachineCapabilities& capabilities, const Refusals& refusals, ConstantStore* store) {
+ChosenProgram LowerAndChoose(const Model& model, const CompileOptions& options, const MachineCapabilities& capabilities,
+                             const Refusals& refusals, ConstantStore* store) {
   const bool is_fast = options.mode == NumericMode::kFast, is_onednn = options.backend == Backend::kOneDnn;
   // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
   ChosenProgram chosen{Lower(model, *refusals.lowering), {}};

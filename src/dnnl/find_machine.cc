@@ -138,16 +138,24 @@ std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std:
   return MachineTable::Parse(text, path, [&] { return ByProbe(num_threads); });  // asked where it measured nothing
 }
 
-// A file of an earlier version: its measurements are of kernels that have other names now. It never stops a bind.
-void SetAsideIfOld(const std::string& path) {
-  const std::optional<std::string> text = ReadIfThere(path);
-  if (!text || !MachineTable::IsOfEarlierVersion(*text)) return;
+// The file of this machine; one of an earlier version is set aside, because its measurements are of kernels that have
+// other names now. That stops no bind.
+std::optional<std::string> ReadCurrent(const std::string& path) {
+  std::optional<std::string> text = ReadIfThere(path);
+  if (!text || !MachineTable::IsOfEarlierVersion(*text)) return text;
   const std::string aside = path + ".old";
   std::error_code error;
   std::filesystem::rename(path, aside, error);
-  if (error) Throw<ArgumentError>("machine file '{}' is of an earlier version: delete it", Quotable(path, 300));
-  fmt::print(stderr, "amp: '{}' is of an earlier version and now '{}'; `amp calibrate` measures this machine anew\n",
-             path, aside);
+  fmt::print(stderr, "amp: '{}' is of an earlier version and {}; `amp calibrate` measures this machine anew\n", path,
+             error ? "is not read" : "now '" + aside + "'");
+  return std::nullopt;
+}
+
+// Nothing is written over what could not be set aside.
+void RequireNoOldFile(const std::string& path) {
+  const std::optional<std::string> text = ReadIfThere(path);
+  if (text && MachineTable::IsOfEarlierVersion(*text))
+    Throw<ArgumentError>("machine file '{}' is of an earlier version: move it away", Quotable(path, 300));
 }
 
 // What is known of this machine, by number of threads. Files are read once in a process.
@@ -158,8 +166,7 @@ class KnownMachines {
     std::shared_ptr<const MachineTable>& machine = machines_[MachineKey(num_threads)];
     if (machine != nullptr) return machine;
     const std::string path = MachineFilePath(num_threads);
-    SetAsideIfOld(path);
-    const std::optional<std::string> file = ReadIfThere(path);
+    const std::optional<std::string> file = ReadCurrent(path);
     return machine = file ? FromFile(*file, path, num_threads) : ByProbe(num_threads);
   }
   // After its file was changed.
@@ -242,8 +249,9 @@ std::shared_ptr<const MachineTable> AddTuned(const std::string& text, int num_th
   static std::mutex mutex;  // of reading and writing
   const std::lock_guard lock(mutex);
   const std::string path = TunedFilePath(text, num_threads);
-  if (Named(text) == "this") SetAsideIfOld(path);
-  const std::string content = MachineTable::TextWithTuned(ReadIfThere(path).value_or(""), path, tuned);
+  const std::optional<std::string> known = Named(text) == "this" ? ReadCurrent(path) : ReadIfThere(path);
+  const std::string content = MachineTable::TextWithTuned(known.value_or(""), path, tuned);
+  RequireNoOldFile(path);
   std::error_code ignored;  // writing will say so
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   WriteFile(path, content);

@@ -203,3 +203,5 @@ def test_calibration_keeps_what_timing_chose(tmp_path):
     assert _actions._tuned(path) == {}
     path.write_text(json.dumps({**FILE, "tuned": {"program": "1", "layers": {}}}))
     assert _actions._tuned(path) == {"tuned": {"program": "1", "layers": {}}}
+    path.write_text(json.dumps({**FILE, "version": 1, "tuned": {"program": "1", "layers": {}}}))
+    assert _actions._tuned(path) == {}

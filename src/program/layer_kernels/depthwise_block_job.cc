@@ -39,8 +39,8 @@ std::vector<ValueId> OwnInputs(const Step& step) {
   return {step.inputs.begin(), step.inputs.begin() + (HasBias(step) ? 3 : 2)};
 }
 
-kernels::DepthwiseBlock BlockJobOf(const Step& depthwise, const StepTypes& depthwise_types, const StepTypes& project_types,
-                              DType dtype) {
+kernels::DepthwiseBlock BlockJobOf(const Step& depthwise, const StepTypes& depthwise_types,
+                                   const StepTypes& project_types, DType dtype) {
   const auto& window = std::get<ConvolutionSpec>(depthwise.spec);
   const Shape &source = depthwise_types.inputs[0].shape, &weights = depthwise_types.inputs[1].shape;
   kernels::DepthwiseBlock job;

@@ -113,6 +113,13 @@ TEST_F(FindMachineTest, FilesOfAnEarlierVersionAreSetAside) {
     EXPECT_EQ(ReadFile(MachineFilePath(threads) + ".old"), file.dump());
   }
   EXPECT_TRUE(AddTuned("this", 80, OneRecord())->tuned().Find("layer") != nullptr);
+  Write(MachineFilePath(81), file.dump());
+  Write(MachineFilePath(81) + ".old/in_the_way", "");  // so that it cannot be set aside
+  ::testing::internal::CaptureStderr();
+  EXPECT_NE(FindMachine("this", 81)->name(), "small");
+  EXPECT_CONTAINS(::testing::internal::GetCapturedStderr(), "is not read");
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { AddTuned("this", 81, OneRecord()); }), "move it away");
+  EXPECT_EQ(ReadFile(MachineFilePath(81)), file.dump());
   Write(folder_ / "named.json", file.dump());  // a caller's file stays where it is
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(folder_ / "named.json", 1); }), "amp calibrate");
 }
