@@ -223,10 +223,12 @@ OpCase DrawBatchTake(Random& random) {
   return c;
 }
 
+// Pictures have elements: MXNet refuses others.
 OpCase DrawBlocks(Random& random, bool to_depth) {
   const std::int64_t b = random.Int(1, 3), depth = to_depth ? 1 : b * b, space = to_depth ? b : 1;
   OpCase c = AnyMove(random, 4);
-  const Shape units = c.inputs[0].type.shape;
+  Shape units = c.inputs[0].type.shape;
+  for (int axis = 1; axis < 4; ++axis) units[axis] = std::max<std::int64_t>(1, units[axis]);
   c.inputs[0].type.shape = {units[0], units[1] * depth, units[2] * space, units[3] * space};
   c.attrs["block_size"] = PrintAttr(b);
   return c;
