@@ -296,13 +296,13 @@ def _tuned(path):
     """What timing chose, of the file that is to be replaced; nothing of an earlier version, whose kernels had other
     names.
     """
+    from . import _machine_file  # needed here only
+
     try:
         with open(path, encoding="utf-8") as file:
             old = json.load(file)
     except (OSError, ValueError):
         return {}
-    from . import _machine_file
-
     is_current = isinstance(old, dict) and old.get("version") == _machine_file.VERSION
     return {"tuned": old["tuned"]} if is_current and "tuned" in old else {}
 

@@ -19,7 +19,7 @@ def is_off(switch):
 
 
 def set_switch(switch, active):
-    """Returns what the switch was: None where nobody had set it, which sets it back."""
+    """Returns the previous value; None means unset, as a value and as a result."""
     previous = getattr(_state, switch, None)
     setattr(_state, switch, None if active is None else bool(active))
     return previous

@@ -42,7 +42,7 @@ def did_you_mean(name, candidates):
 def cpu_info():
     """What the kernels run on: a dict.
 
-    'cpu': str; 'isa': str, of oneDNN; 'multiplies_by_tiles' and 'multiplies_int16': bool, whether kernels of ours do;
+    'cpu': str; 'isa': str, of oneDNN; 'multiplies_by_tiles' and 'multiplies_int16': bool, whether own kernels do;
     'native_bfloat16': bool, whether oneDNN computes in it; 'onednn': str, its version; 'onednn_is_channels_last': bool,
     whether its convolutions of images read and write channels last; 'threads': int.
 

@@ -14,7 +14,7 @@ bool OneDnnHasBF16();
 bool OneDnnHasAmx();
 // Whether its vectors are 512 bits wide.
 bool OneDnnHasAvx512();
-// Whether its convolutions of images read and write channels last where nobody asks for anything else.
+// Whether its convolutions of images read and write channels last by default.
 bool OneDnnIsChannelsLast();
 
 // Of own kernels and of oneDNN, with the limits that the environment sets for each.

@@ -39,7 +39,7 @@ struct StepBackEnd {
 
 // What is registered for the kind of step.
 const StepBackEnd& BackEndOf(const StepSpec& spec);
-// The same, or what runs layers where a kernel of ours was chosen.
+// The same; of a step that an own kernel computes, what runs layers.
 const StepBackEnd& BackEndOf(const Step& step);
 
 // The primitive for a step whose inputs lie in `layouts`; nullopt where the library has none for these types and

@@ -8,7 +8,9 @@
 namespace amp {
 
 // Of the larger of x and 0: 1 above 0, and not a number where x is none, as in MXNet.
-inline Term ReluDerivative(const Term&, const Term& y) { return Unary("ceil", WithScalar("_minimum_scalar", y, 1)); }
+inline Term ReluDerivative(const Term&, const Term& y) {
+  return Unary("ceil", y.context().Call("clip", {y}, {{"a_min", "0"}, {"a_max", "1"}}));
+}
 
 // Of x * tanh(log(1 + exp(x))).
 inline Term MishDerivative(const Term& x, const Term&) {

@@ -152,32 +152,31 @@ class KernelChoices {
       std::optional<LayerMatch> match = kernel.match(site);
       if (!match) continue;
       match->step.choice = LayerChoice{&kernel, std::move(match->layer)};
-      const std::optional<double> seconds = IsPredictable(match->step) ? SecondsOfRun(match->step) : std::nullopt;
-      layer->options.options.push_back({name, seconds, MaxTimeRatio(site.step, match->step)});
+      layer->options.options.push_back(OptionOf(site, kernel, match->step));
       layer->steps.push_back(std::move(match->step));
       layer->taken.push_back(kernel.takes);
     }
   }
 
-  // Where it was not measured, how fast one of our kernels multiplies bfloat16 is not known of a machine with tiles.
-  // Of what has no formula it is known of none.
-  bool IsPredictable(const Step& step) const {
-    if (machine_ == nullptr) return true;
+  // `step` is the site's, as the kernel computes it. Times of own kernels compare well.
+  KernelOption OptionOf(const LayerSite& site, const LayerKernel& kernel, const Step& step) const {
+    KernelOption option{kernel.name, {}, site.step.layer() != nullptr ? 1 : kernel.max_time_ratio};
+    if (machine_ == nullptr) return option;
     const StepFeatures features = FeaturesOf(step, TypesOf(step));
-    if (step.choice->kernel->needs_samples) return machine_->IsKnown(features);
+    if (IsPredictable(kernel, features)) option.seconds = machine_->Seconds(features) + PackingSeconds(step);
+    if (machine_->IsMeasured(features)) option.max_time_ratio = std::max(kMaxMeasuredTimeRatio, option.max_time_ratio);
+    return option;
+  }
+
+  // Where it was not measured, how fast an own kernel multiplies bfloat16 is not known of a machine with tiles. Of what
+  // has no formula it is known of none.
+  bool IsPredictable(const LayerKernel& kernel, const StepFeatures& features) const {
+    if (kernel.needs_samples) return machine_->IsKnown(features);
     if (features.cost.dtype != DType::kBFloat16) return true;
     const auto& speeds = machine_->flops_per_second();
     const auto bf16 = speeds.find(DType::kBFloat16);
     const bool has_tiles = bf16 != speeds.end() && bf16->second > kMaxVectorRatio * speeds.at(DType::kFloat32);
     return !has_tiles || machine_->IsMeasured(features);
-  }
-
-  // Times of kernels of ours compare well.
-  double MaxTimeRatio(const Step& before, const Step& after) const {
-    if (before.layer() != nullptr) return 1;
-    const double ratio = after.choice->kernel->max_time_ratio;
-    const bool is_measured = machine_ != nullptr && machine_->IsMeasured(FeaturesOf(after, TypesOf(after)));
-    return is_measured ? std::max(kMaxMeasuredTimeRatio, ratio) : ratio;
   }
 
   KernelChooser::Chosen Decide(const Options& layer, std::vector<NodeId> nodes) {
@@ -207,14 +206,14 @@ class KernelChoices {
     return machine_->Seconds(FeaturesOf(step, TypesOf(step)));
   }
 
-  // With the packing of weights that are not the same in every run.
-  std::optional<double> SecondsOfRun(const Step& step) const {
-    std::optional<double> seconds = Seconds(step);
-    for (std::size_t i = 0; i < step.inputs.size() && seconds; ++i) {
+  // Of weights that are not the same in every run.
+  double PackingSeconds(const Step& step) const {
+    double seconds = 0;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
       const ValueId input = step.inputs[i];
       if (constant_[input] || step.layer()->LayoutOfInput(i) != OperandLayout::kPacked) continue;
       const PackWeightsSpec packing{std::make_shared<PackedWeights>(step.layer()->Pack(i))};
-      *seconds += *Seconds({packing, {input}, {input}, step.node, ""});
+      seconds += *Seconds({packing, {input}, {input}, step.node, ""});
     }
     return seconds;
   }
@@ -237,9 +236,9 @@ std::vector<LayerDecision> ChooseKernels(const KernelChooser& chooser, const Mac
   const auto choose = [&](Program* chosen, bool in_blocks) {
     return KernelChoices(chooser, capabilities, machine, chosen, num_threads, in_blocks).Run();
   };
-  // Elsewhere oneDNN reads blocks of channels anyway.
-  const bool may_change_layouts = capabilities.onednn_is_channels_last && WantsBlocks(*program);
-  if (!may_change_layouts) return choose(program, false);
+  // Elsewhere oneDNN reads blocks of channels anyway, and in training no choice changes that.
+  if (!capabilities.onednn_is_channels_last || !WantsBlocks(*program)) return choose(program, false);
+  if (IsTraining(*program)) return choose(program, true);
   Program channels_last = *program;
   std::vector<LayerDecision> decisions = choose(&channels_last, false);
   if (WantsBlocks(channels_last)) return choose(program, true);

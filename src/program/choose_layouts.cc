@@ -31,11 +31,6 @@ bool HasDepthwiseWeights(const Program& program, const Step& step) {
   return weights.rank() == 5 && weights[1] == 1 && weights[2] == 1 && weights[0] > 1;
 }
 
-bool IsTraining(const Program& program) {
-  return std::any_of(program.steps.begin(), program.steps.end(),
-                     [](const Step& step) { return std::holds_alternative<WeightGradientSpec>(step.spec); });
-}
-
 // The library writes the result of a convolution over an image in blocks, which the next one does not read: a reorder
 // of a large tensor. MobileNetV2, batch 16, without blocks: 36 against 44 ms; Inception-v3, batch 16: 2 % better;
 // nothing is gained or lost at batch 1.
@@ -65,6 +60,11 @@ void ChooseBackward(bool has_amx, const Program& program, Step* step) {
 }
 
 }  // namespace
+
+bool IsTraining(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const Step& step) { return std::holds_alternative<WeightGradientSpec>(step.spec); });
+}
 
 // Large depthwise convolutions are bound by memory, and the library's blocked code for them and for the 1x1
 // convolutions around them loses less. MobileNetV2, batch 16, 2 threads, Zen4: 31.4 against 43.9 ms in bfloat16, 59.8

@@ -5,6 +5,9 @@
 
 namespace amp {
 
+// Whether weights of convolutions have gradients.
+bool IsTraining(const Program& program);
+
 // Whether oneDNN's convolutions get hints to read and write blocks of channels: in training, and where large depthwise
 // convolutions are left to it.
 bool WantsBlocks(const Program& program);

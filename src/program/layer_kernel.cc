@@ -46,7 +46,10 @@ bool LayerSite::Multiplies(DType dtype, const StepTypes& types) const {
 }
 
 bool RegisterLayerKernels(std::initializer_list<LayerKernel> kernels) {
-  for (const LayerKernel& kernel : kernels) Registered().emplace(kernel.name, kernel);
+  for (const LayerKernel& kernel : kernels) {
+    if (!Registered().emplace(kernel.name, kernel).second)
+      Throw<InternalError>("layer kernel '{}' is registered twice", kernel.name);
+  }
   return true;
 }
 

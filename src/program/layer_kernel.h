@@ -1,4 +1,4 @@
-// Kernels of ours that compute a layer in place of oneDNN. Each is one object, which a file of layer_kernels/
+// Own kernels that compute a layer in place of oneDNN. Each is one object, which a file of layer_kernels/
 // registers. Generic code asks the objects and names no kernel.
 //
 // A new kernel is a file there: a Layer, which knows one layer as the kernel computes it, and a LayerKernel with the

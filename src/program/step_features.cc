@@ -11,7 +11,6 @@
 namespace amp {
 namespace {
 
-float Log2(double value) { return static_cast<float>(std::log2(std::max(value, 1.0))); }
 double Axis(const TensorType& type, int axis) { return static_cast<double>(type.shape[axis]); }
 double Last(const TensorType& type) {
   const int rank = type.shape.rank();
@@ -53,14 +52,14 @@ Law SizeLaw(std::string name, const StepTypes& types) {
   for (const auto* side : {&types.inputs, &types.outputs}) {
     for (const TensorType& type : *side) bytes += NumElements(type) * static_cast<double>(BytesOf(type.dtype));
   }
-  return {std::move(name), {Log2(bytes)}};
+  return {std::move(name), {Log2Of(bytes)}};
 }
 
 // Memory with channels last is read in rows of so many elements.
 Law RowsLaw(std::string name, const StepTypes& types) {
   Law law = SizeLaw(std::move(name), types);
   const TensorType& source = types.inputs[0];
-  law.point.push_back(source.shape.rank() > 1 ? Log2(Axis(source, 1)) : 0);
+  law.point.push_back(source.shape.rank() > 1 ? Log2Of(Axis(source, 1)) : 0);
   return law;
 }
 
@@ -79,14 +78,15 @@ Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType&
   if (groups > 1) kind = group_channels == 1 ? "_depthwise" : "_grouped";
   if (groups == 1 && in_channels < 8) kind = "_first";
   return {name + kind,
-          {Log2(group_channels), Log2(out_channels / groups), Log2(groups), Log2(NumElements(tensor) / Axis(tensor, 1)),
-           Log2(Last(tensor)), Log2(area), Log2(stride)}};
+          {Log2Of(group_channels), Log2Of(out_channels / groups), Log2Of(groups),
+           Log2Of(NumElements(tensor) / Axis(tensor, 1)), Log2Of(Last(tensor)), Log2Of(area), Log2Of(stride)}};
 }
 
 // Rows, columns, length of the sums, number of products.
 Law ProductLaw(const char* name, const StepTypes& types, double rows, double length) {
   const double columns = Last(types.outputs[0]);
-  return {name, {Log2(rows), Log2(columns), Log2(length), Log2(NumElements(types.outputs[0]) / rows / columns)}};
+  return {name,
+          {Log2Of(rows), Log2Of(columns), Log2Of(length), Log2Of(NumElements(types.outputs[0]) / rows / columns)}};
 }
 
 Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
@@ -105,19 +105,19 @@ Law LawOf(const MatMulSpec&, const StepTypes& types) {
 Law LawOf(const AttentionSpec& spec, const StepTypes& types) {
   const TensorType &queries = types.inputs[0], &out = types.outputs[0];
   const double rows = Axis(queries, spec.interleaved ? 0 : 2);
-  return {"attention", {Log2(rows), Log2(Last(queries)), Log2(NumElements(out) / rows / Last(out))}};
+  return {"attention", {Log2Of(rows), Log2Of(Last(queries)), Log2Of(NumElements(out) / rows / Last(out))}};
 }
 Law LawOf(const RecurrenceSpec&, const StepTypes& types) {
   const TensorType& data = types.inputs[0];
   return {"recurrence",
-          {Log2(Axis(data, 0)), Log2(Axis(data, 1)), Log2(Last(data)), Log2(NumElements(types.inputs[1]))}};
+          {Log2Of(Axis(data, 0)), Log2Of(Axis(data, 1)), Log2Of(Last(data)), Log2Of(NumElements(types.inputs[1]))}};
 }
 Law LawOf(const PoolingSpec& spec, const StepTypes& types) {
   Law law = SizeLaw(spec.kind == PoolingKind::kMax ? "pooling_max" : "pooling_average", types);
   double area = 1;
   for (const std::int64_t size : spec.kernel) area *= static_cast<double>(size);
-  law.point.push_back(Log2(area));
-  law.point.push_back(Log2(NumElements(types.outputs[0])));
+  law.point.push_back(Log2Of(area));
+  law.point.push_back(Log2Of(NumElements(types.outputs[0])));
   return law;
 }
 Law LawOf(const EltwiseSpec& spec, const StepTypes& types) {
@@ -126,12 +126,12 @@ Law LawOf(const EltwiseSpec& spec, const StepTypes& types) {
 Law LawOf(const SoftmaxSpec& spec, const StepTypes& types) {
   const int rank = types.inputs[0].shape.rank();
   Law law = SizeLaw(spec.axis == rank - 1 ? "softmax" : "softmax_across", types);
-  law.point.push_back(Log2(Axis(types.inputs[0], spec.axis)));
+  law.point.push_back(Log2Of(Axis(types.inputs[0], spec.axis)));
   return law;
 }
 Law LawOf(const LayerNormSpec& spec, const StepTypes& types) {
   Law law = SizeLaw(spec.kKind.name, types);
-  law.point.push_back(Log2(Last(types.inputs[0])));
+  law.point.push_back(Log2Of(Last(types.inputs[0])));
   return law;
 }
 Law LawOf(const BinarySpec& spec, const StepTypes& types) {
@@ -142,7 +142,7 @@ Law LawOf(const ScaleShiftSpec& spec, const StepTypes& types) { return RowsLaw(s
 Law LawOf(const ReorderSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
 Law LawOf(const KernelSpec& spec, const StepTypes& types) {
   const auto bytes = static_cast<double>(CostOf({spec, {}, {}, 0, ""}, types).bytes());
-  return {std::string(spec.kKind.name) + "_" + spec.name, {Log2(bytes)}};
+  return {std::string(spec.kKind.name) + "_" + spec.name, {Log2Of(bytes)}};
 }
 template <class Spec>
 Law LawOf(const Spec& spec, const StepTypes& types) {
@@ -170,7 +170,7 @@ SampleKey FunctionKey(EltwiseKind kind) {
   return {std::string("eltwise_") + NameOf(kind), DType::kFloat32, DType::kFloat32};
 }
 
-float Log2Of(double size) { return Log2(size); }
+float Log2Of(double size) { return static_cast<float>(std::log2(std::max(size, 1.0))); }
 
 std::vector<float> WindowFeatures(const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
   return WindowLaw("", types, tensor, strides).point;

@@ -1,4 +1,4 @@
-// Layers that kernels of ours compute, whichever they are: layouts, packed weights, and what runs.
+// Layers that own kernels compute: layouts, packed weights, and what runs.
 #include "program/layer_kernel.h"
 
 #include <utility>

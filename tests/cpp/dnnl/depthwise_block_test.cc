@@ -9,6 +9,8 @@ namespace {
 
 using namespace testing;
 
+constexpr const char* kNoChannelsLast = "oneDNN's convolutions do not have channels last on this CPU";
+
 int CountBlocks(const PlanSummary& summary) {
   int count = 0;
   for (const PlanStep& step : summary.steps) {
@@ -44,7 +46,7 @@ TestModel InvertedResiduals() {
 
 // `kernel` computes so many parts of the plan, and the results are those of the library.
 void ExpectSameWithBlocks(const TestModel& m, const std::string& kernel, int count) {
-  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << "the library reads and writes blocks of channels on this CPU";
+  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << kNoChannelsLast;
   const auto own = Bind(m, Forced(kernel)), library = Bind(m, Forced("onednn"));
   EXPECT_EQ(CountBlocks(own->summary()), count) << own->summary().Print();
   ExpectSameResults(*library, *own);
@@ -97,7 +99,7 @@ TEST(DepthwiseBlockPlans, OtherFunctionsBehindBlocksAreTheLibrarys) {
 
 // In bfloat16 the tensors between are not rounded.
 TEST(DepthwiseBlockPlans, LowPrecisionIsTheSame) {
-  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << "the library reads and writes blocks of channels on this CPU";
+  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << kNoChannelsLast;
   const TestModel m = InvertedResiduals();
   const auto expected = RunOnce(*Bind(m, Forced("onednn")));
   for (const char* kernel : {"expanding_depthwise_block_float32", "expanding_depthwise_block_bfloat16"}) {
@@ -113,7 +115,7 @@ TEST(DepthwiseBlockPlans, BitsDoNotDependOnThreads) {
   const TestModel m = InvertedResiduals();
   const auto expected = RunOnce(*Bind(m, Forced("expanding_depthwise_block_float32", 1)));
   const auto actual = RunOnce(*Bind(m, Forced("expanding_depthwise_block_float32", 2)));
-  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << "the library reads and writes blocks of channels on this CPU";
+  if (!OneDnnIsChannelsLast()) GTEST_SKIP() << kNoChannelsLast;
   EXPECT_EQ(Distance(expected[0], actual[0]), 0);
 }
 
