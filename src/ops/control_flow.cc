@@ -31,12 +31,13 @@ std::vector<std::string> OutputNamesOf(const FlowParam& p) {
 
 // ---- inference: one algorithm for shapes and dtypes --------------------------------------------------------------
 
-Shape PartOf(const Shape& shape, const Node& node) {
+Shape PartOf(const Shape& shape, const Source& source, const Node& node) {
   if (!shape.rank_known()) return shape;
   if (shape.rank() == 0) FailAt(node, "data of shape [] has no axis to iterate over");
+  if (shape.rank() == 1 && !source.has_scalar_parts) return Shape({1});
   return Shape(std::vector<std::int64_t>(shape.dims().begin() + 1, shape.dims().end()));
 }
-DType PartOf(DType dtype, const Node&) { return dtype; }
+DType PartOf(DType dtype, const Source&, const Node&) { return dtype; }
 
 Shape Stacked(const Shape& part, std::int64_t steps) {
   if (!part.rank_known()) return part;
@@ -45,6 +46,15 @@ Shape Stacked(const Shape& part, std::int64_t steps) {
   return Shape(std::move(dims));
 }
 DType Stacked(DType dtype, std::int64_t) { return dtype; }
+
+// What a part says of the data. A part of shape (1,) may be one of data of one axis.
+Shape DataOf(const Shape& part, const Source& source, std::int64_t steps, const Shape& data) {
+  const bool may_be_of_one_axis = !source.has_scalar_parts && part.rank_known() && part.rank() == 1;
+  if (may_be_of_one_axis && data.rank_known() && data.rank() == 1) return Shape({steps});
+  if (may_be_of_one_axis && !data.rank_known() && (part[0] == 1 || part[0] == kUnknownDim)) return data;
+  return Stacked(part, steps);
+}
+DType DataOf(DType part, const Source&, std::int64_t, DType) { return part; }
 
 TensorType TypeOf(const Shape& shape) { return {DType::kUnknown, shape}; }
 TensorType TypeOf(DType dtype) { return {dtype, {}}; }
@@ -83,7 +93,7 @@ std::shared_ptr<const ControlFlowBody::Signature> InferBody(Relation& r, const B
   std::vector<TensorType> known;
   for (const Source& source : bound.sources) {
     const auto& aspect = r.in(static_cast<int>(source.slot));
-    known.push_back(source.sliced ? TypeOf(PartOf(aspect, r.node())) : TypeOf(aspect));
+    known.push_back(source.sliced ? TypeOf(PartOf(aspect, source, r.node())) : TypeOf(aspect));
   }
   std::shared_ptr<const ControlFlowBody::Signature> signature;
   try {
@@ -95,7 +105,8 @@ std::shared_ptr<const ControlFlowBody::Signature> InferBody(Relation& r, const B
     const Source& source = bound.sources[i];
     const auto& aspect = AspectOf(signature->inputs[i], r);
     if (source.sliced) {
-      r.In(static_cast<int>(source.slot), Stacked(aspect, steps));
+      const int slot = static_cast<int>(source.slot);
+      r.In(slot, DataOf(aspect, source, steps, r.in(slot)));
     } else {
       r.In(static_cast<int>(source.slot), aspect);
     }
@@ -158,23 +169,23 @@ void InferFlow(Relation& r) {
 
 // ---- reference kernels --------------------------------------------------------------------------------------------
 
-NDArray PartOf(const NDArray& array, std::int64_t step) {
-  const Shape& shape = array.shape();
-  const TensorType type{array.dtype(), Shape(std::vector<std::int64_t>(shape.dims().begin() + 1, shape.dims().end()))};
+NDArray PartAt(const NDArray& array, Shape part, std::int64_t step) {
+  const TensorType type{array.dtype(), std::move(part)};
   return NDArray(type, array.As<char>() + step * type.bytes(), array.owner());
 }
 
-std::vector<NDArray> RunBody(const BoundBody& bound, const std::vector<NDArray>& inputs, std::int64_t step) {
+std::vector<NDArray> RunBody(const Node& node, const BoundBody& bound, const std::vector<NDArray>& inputs,
+                             std::int64_t step) {
   std::vector<NDArray> arguments;
   for (const Source& source : bound.sources) {
     const NDArray& input = inputs[source.slot];
-    arguments.push_back(source.sliced ? PartOf(input, step) : input);
+    arguments.push_back(source.sliced ? PartAt(input, PartOf(input.shape(), source, node), step) : input);
   }
   return bound.body->Run(arguments);
 }
 
 bool IsTrue(const Node& node, const BoundBody& condition, const std::vector<NDArray>& inputs) {
-  const NDArray value = RunBody(condition, inputs, 0)[0];
+  const NDArray value = RunBody(node, condition, inputs, 0)[0];
   RequireOneElement(node, value.shape());
   bool is_true = false;
   WithNumberType(value.dtype(), [&](auto zero) { is_true = Numbers<decltype(zero)>(value)[0] != zero; });
@@ -202,9 +213,9 @@ void RunLoop(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
   std::int64_t step = 0;
   for (; step < steps; ++step) {
     if (flow.condition && !IsTrue(node, *flow.condition, current)) break;
-    const std::vector<NDArray> results = RunBody(body, current, step);
+    const std::vector<NDArray> results = RunBody(node, body, current, step);
     for (std::size_t i = 0; i < flow.num_stacked; ++i) {
-      if (out[i].defined()) Copy(results[i], PartOf(out[i], step));
+      if (out[i].defined()) Copy(results[i], PartAt(out[i], results[i].shape(), step));
     }
     for (std::size_t k = 0; k < flow.state_slots.size(); ++k) {
       current[flow.state_slots[k]] = results[flow.num_stacked + k];
@@ -223,7 +234,8 @@ void RunLoop(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
 void RunCond(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const Flow& flow = node.params<FlowParam>().flow;
   const std::vector<NDArray> inputs(in.begin(), in.end());
-  const std::vector<NDArray> results = RunBody(flow.results[IsTrue(node, *flow.condition, inputs) ? 0 : 1], inputs, 0);
+  const std::vector<NDArray> results =
+      RunBody(node, flow.results[IsTrue(node, *flow.condition, inputs) ? 0 : 1], inputs, 0);
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (out[i].defined()) Copy(results[i], out[i]);
   }
@@ -251,7 +263,7 @@ PlannedBody PlanBody(const LowerContext& c, const BoundBody& bound, const std::v
   std::vector<std::optional<int>> parameters;
   for (const Source& source : bound.sources) {
     const TensorType& type = c.in_type(static_cast<int>(source.slot));
-    types.push_back(source.sliced ? TensorType{type.dtype, PartOf(type.shape, c.node())} : type);
+    types.push_back(source.sliced ? TensorType{type.dtype, PartOf(type.shape, source, c.node())} : type);
     parameters.push_back(fixed[source.slot] ? std::optional(static_cast<int>(source.slot)) : std::nullopt);
   }
   PlannedBody planned{nullptr, {}, bound.body->InferSignature(types)->outputs};
@@ -361,7 +373,10 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
         .Params(LoopSchema(1)
                     .Required("in_state_locs", &FlowParam::in_state_locs, "Variables of the subgraph: the states.")
                     .Required("in_data_locs", &FlowParam::in_data_locs, "Variables of the subgraph: the data.")
-                    .Optional("remain_locs", &FlowParam::remain_locs, "Variables of the subgraph: the other inputs."))
+                    .Optional("remain_locs", &FlowParam::remain_locs, "Variables of the subgraph: the other inputs.")
+                    .Optional("scalar_parts", &FlowParam::scalar_parts,
+                              "Places among the data whose parts have shape () where they have one axis; parts of the "
+                              "others have shape (1,)."))
         .BindSubgraphs(BindForeach)
         .Set(GradientRule{ForeachGradient})
         .Set(ReferenceKernel{RunLoop});

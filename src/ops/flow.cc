@@ -111,9 +111,12 @@ void BindForeach(FlowParam& p, const Subgraphs& subgraphs) {
   std::size_t slot = 0;
   const auto assign = [&](const char* name, const IntTuple& locs, bool sliced) {
     CheckLocations(name, locs, bound.sources.size(), &taken);
-    for (const std::int64_t loc : locs) bound.sources[loc] = {slot++, sliced};
+    for (const std::int64_t loc : locs) bound.sources[loc] = {slot++, sliced, false};
   };
   assign("in_data_locs", p.in_data_locs, true);
+  std::vector<bool> is_scalar;
+  CheckLocations("scalar_parts", p.scalar_parts, p.in_data_locs.size(), &is_scalar);
+  for (const std::int64_t place : p.scalar_parts) bound.sources[p.in_data_locs[place]].has_scalar_parts = true;
   assign("in_state_locs", p.in_state_locs, false);
   assign("remain_locs", p.remain_locs, false);
   if (slot != bound.sources.size()) {

@@ -16,6 +16,8 @@ namespace amp {
 struct Source {
   std::size_t slot = 0;
   bool sliced = false;
+  // Parts of data of one axis have shape () instead of (1,), which MXNet gives them.
+  bool has_scalar_parts = false;
 };
 
 struct BoundBody {
@@ -56,7 +58,7 @@ struct FlowParam {
   std::int64_t num_out_data = 0;
   std::int64_t max_iterations = 0;
   std::int64_t num_carried = 0;
-  IntTuple in_data_locs, in_state_locs, remain_locs;
+  IntTuple in_data_locs, in_state_locs, remain_locs, scalar_parts;
   IntTuple cond_input_locs, func_input_locs, func_var_locs, then_input_locs, else_input_locs, moved_locs;
   Flow flow;  // from the subgraphs
 };

@@ -140,10 +140,12 @@ std::vector<T> InputsRead(const std::vector<T>& all, const std::map<std::string,
 struct Bindings {
   std::vector<NodeEntry> variables;
   std::vector<Term> terms;
+  std::vector<bool> has_scalar_parts;  // see Source
 
-  void Add(const NodeEntry& variable, const Term& term) {
+  void Add(const NodeEntry& variable, const Term& term, bool scalar_parts = true) {
     variables.push_back(variable);
     terms.push_back(term);
+    has_scalar_parts.push_back(scalar_parts);
   }
 };
 
@@ -178,6 +180,18 @@ IntTuple Locate(const Graph& body, const Bindings& bindings, std::vector<Term>* 
   return locations;
 }
 
+// The places, among the data that the body has, of those with scalar parts.
+IntTuple ScalarParts(const Graph& body, const Bindings& data) {
+  IntTuple places;
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < data.variables.size(); ++i) {
+    if (!body.Contains(data.variables[i].node.get())) continue;
+    if (data.has_scalar_parts[i]) places.push_back(place);
+    ++place;
+  }
+  return places;
+}
+
 // Adds a _foreach. Its outputs: what is stacked, then the last states.
 std::vector<Term> CallForeach(GradientContext& c, GrowingBody* body, Loop loop) {
   // A body reads all states and something of the data, whatever it computes.
@@ -189,6 +203,7 @@ std::vector<Term> CallForeach(GradientContext& c, GrowingBody* body, Loop loop) 
   const Graph graph(loop.Outputs());
   std::vector<Term> inputs;
   AttrMap attrs{{"in_data_locs", PrintAttr(Locate(graph, loop.data, &inputs))}};
+  attrs["scalar_parts"] = PrintAttr(ScalarParts(graph, loop.data));
   attrs["in_state_locs"] = PrintAttr(Locate(graph, loop.states, &inputs));
   attrs["remain_locs"] = PrintAttr(Locate(graph, loop.rest, &inputs));
   attrs["num_args"] = std::to_string(inputs.size() + 1);
@@ -236,7 +251,7 @@ class BackwardLoop {
       const Term input = c_.in(static_cast<int>(source.slot));
       const auto state = StateOf(source.slot);
       if (source.sliced) {
-        loop_.data.Add(body_.Variable(i), Reversed(input));
+        loop_.data.Add(body_.Variable(i), Reversed(input), source.has_scalar_parts);
       } else if (state && saved[*state]) {
         loop_.data.Add(body_.Variable(i), Reversed(*saved[*state]));
       } else {
@@ -316,12 +331,15 @@ class BackwardLoop {
   void Set() {
     const std::vector<Term> results = CallForeach(c_, &body_, loop_);
     std::size_t next = 0;
-    for (const std::size_t slot : collected_) c_.Set(static_cast<int>(slot), Reversed(results[next++]));
+    for (const std::size_t slot : collected_) SetCollected(static_cast<int>(slot), Reversed(results[next++]));
     for (std::size_t k = 0; k < flow_.num_shown_states(); ++k) {
       c_.Set(static_cast<int>(flow_.state_slots[k]), results[next++]);
     }
     for (const std::size_t slot : added_) c_.Set(static_cast<int>(slot), results[next++]);
   }
+
+  // Parts of shape (1,) may be those of data of one axis.
+  void SetCollected(int slot, const Term& gradient) { c_.Set(slot, c_.Call("reshape_like", {gradient, c_.in(slot)})); }
 
   GradientContext& c_;
   const Flow& flow_;
@@ -369,7 +387,8 @@ SavedSteps SaveForeach(GradientContext& c, const Flow& flow) {
   for (std::size_t i = 0; i < body.num_variables(); ++i) {
     const Source& source = body.SourceOf(i);
     const bool is_state = std::find(states.slots.begin(), states.slots.end(), source.slot) != states.slots.end();
-    if (!is_state) (source.sliced ? loop.data : loop.rest).Add(body.Variable(i), c.in(static_cast<int>(source.slot)));
+    const Term input = c.in(static_cast<int>(source.slot));
+    if (!is_state) (source.sliced ? loop.data : loop.rest).Add(body.Variable(i), input, source.has_scalar_parts);
   }
   return {ByState(flow, states, CallForeach(c, &body, loop)), std::nullopt};
 }

@@ -369,6 +369,7 @@ HUGE = 2**62
             "func_input_locs: expected 1, a location for each variable of the bod",
         ),
         (while_of, {"func_var_locs": (1,)}, r"func_var_locs: expected locations in \[0, 1\), got 1"),
+        (loop_of, {"scalar_parts": (7,)}, r"scalar_parts: expected locations in \[0, 1\), got 7"),
         (while_of, {"func_var_locs": ()}, "num_out_data: expected 2, the outputs that are no states, got 1"),
         (while_of, {"num_outputs": 3}, "num_outputs: expected 2, as many as the body has, got 3"),
         (choice_of, {"num_args": 2}, r"num_args: expected a value in \[3, "),
@@ -522,6 +523,46 @@ def test_spoilt_files_end_in_an_error_or_a_legal_graph(make, shapes):
 
 def evaluated(outputs, states, **arrays):
     return [output.asnumpy() for output in amp.sym.Group([outputs, *states]).eval(**arrays)]
+
+
+def test_parts_of_one_axis_have_shape_1_as_in_mxnet():
+    x, s = amp.nd.array([1, 2, 3]), amp.nd.ones((1,))
+    outputs, states = mx.sym.contrib.foreach(lambda x, s: (x * 2 + s, s + x), var("x"), var("s"))
+    both = amp.sym.Group([outputs, states])
+    assert both.infer_shape(x=(3,), s=(1,))[1] == [(3, 1), (1,)]
+    assert both.infer_shape(x=(3,))[0] == [(3,), (1,)]
+    assert both.infer_shape(s=(1,), x=(3, 1))[1] == [(3, 1), (1,)]
+    found, last = both.eval(x=x, s=s)
+    expected, state = mx.nd.contrib.foreach(lambda x, s: (x * 2 + s, s + x), x, s)
+    assert found.asnumpy().tolist() == expected.asnumpy().tolist() == [[3], [6], [10]]
+    assert last.asnumpy().tolist() == state.asnumpy().tolist() == [7]
+
+
+@pytest.mark.parametrize("array", [mx.nd.array, mx.np.array])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_parts_of_one_axis_are_those_of_the_array(array, hybridized):
+    class Loop(mx.gluon.HybridBlock):
+        def forward(self, data):
+            def body(part, state):
+                shapes.append(part.shape)
+                return part * 3, state + part
+
+            loop = mx.npx.foreach if isinstance(data, mx.np.ndarray) else mx.nd.contrib.foreach
+            return loop(body, data, data[0] * 0)
+
+    data, shapes = array([1, 2, 3]), []
+    data.attach_grad()
+    block = Loop()
+    if hybridized:
+        block.hybridize()
+    with mx.autograd.record():
+        outputs, state = block(data)
+        total = outputs.sum() + state.sum()
+    total.backward()
+    part = data[0].shape
+    assert set(shapes) == {part} and outputs.shape == (3, *part) and state.shape == part
+    assert outputs.asnumpy().ravel().tolist() == [3, 6, 9] and float(state.asnumpy().ravel()[0]) == 6
+    assert data.grad.asnumpy().tolist() == [4, 4, 4]
 
 
 def test_loops_of_symbols_are_loops_of_arrays():

@@ -79,6 +79,20 @@ def test_foreach_without_states(backend):
     check(loop, draw(data=(3, 2), weight=(2,)), backend)
 
 
+@pytest.mark.parametrize("scalar_parts, first", [((), (1,)), ((0,), ())])
+@pytest.mark.parametrize("backend", ["reference", "onednn"])
+def test_data_of_one_axis(backend, scalar_parts, first):
+    new = amp.sym.elemwise_mul(amp.sym.elemwise_add(var("s"), var("x")), var("x"))
+    changed = {"scalar_parts": scalar_parts} if scalar_parts else {}
+    loop = foreach(amp.sym.Group([amp.sym.sin(new), new]), {"x": var("data")}, {"s": var("first")}, **changed)
+    arrays = draw(data=(4,), first=first)
+    stacked, last = evaluate(loop, arrays, backend)
+    assert stacked.shape == (4, *first) and last.shape == first
+    check(loop, arrays, backend)
+    if backend == "reference":
+        check(loop, arrays, backend, order=2)
+
+
 def test_states_that_the_output_does_not_depend_on():
     loop = foreach(amp.sym.Group([amp.sym.sin(var("x")), var("s") * 2]), {"x": var("data")}, {"s": var("first")})
     check(loop[0], draw(data=(3, 2), first=(2,)), "reference")

@@ -32,7 +32,10 @@ def foreach(trace, on_arrays, body, data, init_states):
         [*slices, *states],
     )
     inputs = [[trace.symbol_of(array) for array in group] for group in (arrays, states)]
-    symbols = symbol_control_flow.foreach_node(lambda parts, old: step(*parts, *old), *inputs)
+    scalar_parts = [place for place, part in enumerate(slices) if part.ndim == 0]
+    symbols = symbol_control_flow.foreach_node(
+        lambda parts, old: step(*parts, *old), *inputs, scalar_parts=scalar_parts
+    )
     return _results(trace, values, symbols)
 
 

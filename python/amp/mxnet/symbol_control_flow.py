@@ -149,8 +149,12 @@ def foreach(body, data, init_states, name="foreach"):
     return foreach_node(body, data, init_states, name, bool(_generation.chosen()))
 
 
-def foreach_node(body, data, init_states, name="foreach", reads_states=False):
-    """What `foreach` gives; whether the body has to read all states is an argument."""
+def foreach_node(body, data, init_states, name="foreach", reads_states=False, scalar_parts=()):
+    """What `foreach` gives.
+
+    `reads_states`: the body has to read all states. `scalar_parts`: the places of data of one axis whose slices have
+    shape `()`; slices of others have shape `(1,)`.
+    """
     name = NameManager.current().get(None, f"_{name}")
     data, data_form = _symbols(data, "foreach: data")
     states, state_form = _symbols(init_states, "foreach: init_states")
@@ -174,6 +178,8 @@ def foreach_node(body, data, init_states, name="foreach", reads_states=False):
         "in_state_locs": cut.locations([variable.name for variable in old], "state"),
         "remain_locs": cut.locations(cut.inputs, "input"),
     }
+    if scalar_parts:
+        attributes["scalar_parts"] = tuple(scalar_parts)
     outputs = _node("_foreach", name, [*data, *states, *cut.inputs.values()], [cut], attributes)
     return out_form(outputs[:num_outputs]), new_form(outputs[num_outputs:])
 
