@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "interleaved_calls.h"
-#include "kernels/depthwise_block.h"
+#include "kernels/depthwise/depthwise_block.h"
 #include "layer_benchmark.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dnnl/intercept_openmp.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 // `NAME THREADS [NETWORK [BATCH]]`: prints the headline, then print(network, batch, threads) for each network, or that
 // one, and for batches 1 and 16, or that one. Layers of a network stand together.

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/peak.h"
+#include "kernels/base/peak.h"
 
 namespace {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "interleaved_calls.h"
-#include "kernels/peak.h"
-#include "kernels/pointwise.h"
+#include "kernels/base/peak.h"
+#include "kernels/gemm/pointwise.h"
 #include "layer_benchmark.h"
 
 namespace {

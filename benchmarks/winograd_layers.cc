@@ -14,9 +14,9 @@
 
 #include "dnnl/intercept_openmp.h"
 #include "interleaved_calls.h"
-#include "kernels/cpu.h"
-#include "kernels/parallel.h"
-#include "kernels/winograd.h"
+#include "kernels/base/cpu.h"
+#include "kernels/threads/parallel.h"
+#include "kernels/winograd/winograd.h"
 
 namespace {
 

@@ -27,11 +27,11 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_KERNELS_HEADERS cast cpu map pad)
+set(AMP_PUBLIC_KERNELS_HEADERS base/cpu elementwise/cast elementwise/map movement/pad)
 set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
     sample_key step step_cost step_features)
-set(AMP_PUBLIC_DNNL_HEADERS bind bind_options check_arrays compile cpu_info executor gradient_executor plan profile
-    random_key run_lock session)
+set(AMP_PUBLIC_DNNL_HEADERS backend compile cpu_info plan session)
+set(AMP_PUBLIC_RUNTIME_HEADERS bind bind_options check_arrays executor gradient_executor profile random_key run_lock)
 set(AMP_PUBLIC_DIST_HEADERS all_reduce buffer_pool comm local_comm mpi_comm ring ring_backward ring_forward)
 set(AMP_PRIVATE_HEADERS json_text)
 
@@ -84,11 +84,12 @@ function(amp_install_headers destination)
   list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
           COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})
-  foreach(room kernels program dnnl dist)
+  foreach(room kernels program dnnl runtime dist)
     string(TOUPPER ${room} upper)
-    list(TRANSFORM AMP_PUBLIC_${upper}_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/${room}/\\1.h"
-         OUTPUT_VARIABLE headers)
-    install(FILES ${headers} DESTINATION ${destination}/${room} COMPONENT cpp)
+    foreach(header IN LISTS AMP_PUBLIC_${upper}_HEADERS)
+      get_filename_component(folder "${room}/${header}" DIRECTORY)
+      install(FILES "${PROJECT_SOURCE_DIR}/src/${room}/${header}.h" DESTINATION ${destination}/${folder} COMPONENT cpp)
+    endforeach()
   endforeach()
 endfunction()
 

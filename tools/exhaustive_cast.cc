@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cast_table.h"
-#include "kernels/float_bits.h"
-#include "kernels/parallel.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/elementwise/cast_table.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

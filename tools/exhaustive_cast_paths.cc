@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "dnnl/executor.h"
 #include "program/cast_arrays.h"
+#include "runtime/executor.h"
 
 namespace amp::onednn {
 namespace {

@@ -9,13 +9,13 @@
 // Whatever is wrong is thrown as an amp::Error or a class derived from it (nnvm/error.h).
 #pragma once
 
-#include "dnnl/executor.h"             // IWYU pragma: export
-#include "dnnl/gradient_executor.h"    // IWYU pragma: export
-#include "nnvm/error.h"                // IWYU pragma: export
-#include "nnvm/ndarray.h"              // IWYU pragma: export
-#include "nnvm/params_file.h"          // IWYU pragma: export
-#include "nnvm/symbol.h"               // IWYU pragma: export
-#include "nnvm/symbol_json.h"          // IWYU pragma: export
-#include "passes/convert_symbol.h"     // IWYU pragma: export
-#include "passes/gradient/gradient.h"  // IWYU pragma: export
-#include "program/convert_model.h"     // IWYU pragma: export
+#include "nnvm/error.h"                 // IWYU pragma: export
+#include "nnvm/ndarray.h"               // IWYU pragma: export
+#include "nnvm/params_file.h"           // IWYU pragma: export
+#include "nnvm/symbol.h"                // IWYU pragma: export
+#include "nnvm/symbol_json.h"           // IWYU pragma: export
+#include "passes/convert_symbol.h"      // IWYU pragma: export
+#include "passes/gradient/gradient.h"   // IWYU pragma: export
+#include "program/convert_model.h"      // IWYU pragma: export
+#include "runtime/executor.h"           // IWYU pragma: export
+#include "runtime/gradient_executor.h"  // IWYU pragma: export

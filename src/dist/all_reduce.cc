@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "nnvm/error.h"
 
 namespace amp::dist {

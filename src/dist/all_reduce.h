@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "dist/comm.h"
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 
 namespace amp::dist {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 
 namespace amp::dist {
 
@@ -23,7 +23,7 @@ struct RingAttention {
   kernels::ElementType accum = kernels::ElementType::kFloat32;    // of sums over steps: float32 or dtype
   kernels::ElementType partial = kernels::ElementType::kFloat32;  // of what a step gives: float32 or dtype
   RingMerge merge = RingMerge::kState;
-  bool p_is_bf16 = false;  // see kernels/attention.h, as for the block of keys
+  bool p_is_bf16 = false;  // see kernels/attention/attention.h, as for the block of keys
   bool causal = false;
   bool sequence_first = false;  // arrays are (rows, batch, heads, size); else (batch, rows, heads, size)
   bool last_key_first = true;

@@ -5,7 +5,7 @@
 
 #include "dist/ring_layout.h"
 #include "dist/ring_sums.h"
-#include "kernels/attention_backward.h"
+#include "kernels/attention/attention_backward.h"
 
 namespace amp::dist {
 namespace {

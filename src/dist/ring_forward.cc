@@ -7,7 +7,7 @@
 
 #include "dist/ring_layout.h"
 #include "dist/ring_sums.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 
 namespace amp::dist {
 namespace {

@@ -1,6 +1,6 @@
 #include "dist/ring_layout.h"
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::dist {
 

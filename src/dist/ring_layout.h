@@ -8,7 +8,7 @@
 
 #include "dist/buffer_pool.h"
 #include "dist/ring.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 
 namespace amp::dist {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/float_bits.h"
-#include "kernels/parallel.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::dist {
 namespace {

@@ -8,9 +8,9 @@
 #include "dnnl/operand_rows.h"
 #include "dnnl/step_kind.h"
 #include "dnnl/strided_copy.h"
-#include "kernels/cast.h"
-#include "kernels/float_bits.h"
-#include "kernels/float_mode.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/base/float_mode.h"
+#include "kernels/elementwise/cast.h"
 #include "nnvm/error.h"
 #include "program/threads.h"
 

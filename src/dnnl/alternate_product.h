@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "dnnl/laid_out_program.h"
-#include "kernels/denormal_scan.h"
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
+#include "kernels/reduce/denormal_scan.h"
 
 namespace amp::onednn {
 

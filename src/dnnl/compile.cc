@@ -7,6 +7,7 @@
 #include "dnnl/assign_layouts.h"
 #include "dnnl/body_plans.h"
 #include "dnnl/build_steps.h"
+#include "dnnl/constants.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/fold_constants.h"
 #include "dnnl/fold_pads.h"
@@ -213,6 +214,14 @@ std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOp
                                              const MachineCapabilities& capabilities, ConstantStore* store) {
   LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
   return LowerAndChoose(model, options, capabilities, Refusals{model, &lower_options}, store).decisions;
+}
+
+std::size_t BytesOf(const ConstantStore& store) { return store.bytes(); }
+
+NDArray ParameterArray(const std::string& name, const TensorType& type, const ConstantStore& store) {
+  const PackedConstant* constant = store.Find(name, PlainDesc(type));
+  if (constant == nullptr) Throw<InternalError>("the parameter '{}' of a body is not held any more", name);
+  return NDArray(type, const_cast<void*>(constant->data.get()), constant->data);
 }
 
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params) {

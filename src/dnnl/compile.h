@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "dnnl/bind_options.h"
+#include "dnnl/backend.h"
 #include "dnnl/plan.h"
 #include "passes/alternate.h"
 #include "passes/model.h"
@@ -37,7 +37,7 @@ struct CompileOptions {
   // Whose times say which bfloat16 nodes compute in float32 around their stored operands; null: none do where the CPU
   // has the arithmetic.
   std::shared_ptr<const MachineTable> machine = nullptr;
-  // Makes plans of bodies of control flow, see dnnl/bound_bodies.h; null: they run on reference kernels.
+  // Makes plans of bodies of control flow, see runtime/bound_bodies.h; null: they run on reference kernels.
   std::shared_ptr<BodyPlans> bodies = nullptr;
   // Chooses among kernels of ours and the library's; null: the library's. Asked in mode fast only.
   std::shared_ptr<const KernelChooser> kernels = nullptr;
@@ -49,6 +49,9 @@ struct CompileOptions {
 
 // A store that holds the parameters of a model, to be shared by all its plans.
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
+std::size_t BytesOf(const ConstantStore& store);
+// The row-major array of a parameter that the store holds. Throws InternalError where it does not.
+NDArray ParameterArray(const std::string& name, const TensorType& type, const ConstantStore& store);
 
 // The store holds the model's parameters, and releases the original arrays once the plan works on packed forms. Throws
 // UnsupportedError for operators without any kernel.

@@ -6,8 +6,10 @@
 
 #include "dnnl/engine.h"
 #include "dnnl/memory_desc.h"
-#include "kernels/pointwise.h"
-#include "kernels/winograd.h"
+#include "kernels/gemm/pointwise.h"
+#include "kernels/winograd/winograd.h"
+#include "nnvm/env.h"
+#include "nnvm/error.h"
 #include "program/machine_capabilities.h"
 
 namespace amp {
@@ -89,6 +91,16 @@ std::string CpuIsaName() {
 std::string OneDnnVersion() {
   const auto* version = dnnl::version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string NoteOfIgnoredVariables() {
+  for (const char* name : {"ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"}) {
+    const std::string value = EnvValue(name, "");
+    if (value.empty() || value == "STRICT" || value == "strict") continue;
+    return fmt::format("{}={} has no effect: float32 is computed as float32 (convert the model to compute otherwise)",
+                       name, Quotable(value));
+  }
+  return "";
 }
 
 }  // namespace amp

@@ -23,5 +23,7 @@ MachineCapabilities CapabilitiesOfThisCpu();
 // "avx512_core_bf16" and so on: the instruction set that oneDNN uses, as it names it.
 std::string CpuIsaName();
 std::string OneDnnVersion();
+// A sentence for the user where ONEDNN_DEFAULT_FPMATH_MODE asks for something else, else "".
+std::string NoteOfIgnoredVariables();
 
 }  // namespace amp

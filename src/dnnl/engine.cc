@@ -1,8 +1,6 @@
 #include "dnnl/engine.h"
 
 #include "dnnl/intercept_openmp.h"
-#include "nnvm/env.h"
-#include "nnvm/error.h"
 
 namespace amp::onednn {
 
@@ -18,16 +16,6 @@ dnnl::primitive_attr PlainAttributes() {
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
   return attr;
-}
-
-std::string NoteOfIgnoredVariables() {
-  for (const char* name : {"ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"}) {
-    const std::string value = EnvValue(name, "");
-    if (value.empty() || value == "STRICT" || value == "strict") continue;
-    return fmt::format("{}={} has no effect: float32 is computed as float32 (convert the model to compute otherwise)",
-                       name, Quotable(value));
-  }
-  return "";
 }
 
 }  // namespace amp::onednn

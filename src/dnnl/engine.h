@@ -2,7 +2,6 @@
 #pragma once
 
 #include <dnnl.hpp>
-#include <string>
 
 namespace amp::onednn {
 
@@ -11,7 +10,5 @@ const dnnl::engine& CpuEngine();
 // What every primitive begins with: scratch memory is ours, and float32 is computed as float32 whatever the variable
 // ONEDNN_DEFAULT_FPMATH_MODE says.
 dnnl::primitive_attr PlainAttributes();
-// A sentence for the user where that variable asks for something else, else "".
-std::string NoteOfIgnoredVariables();
 
 }  // namespace amp::onednn

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::onednn {
 namespace {

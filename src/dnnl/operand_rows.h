@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dnnl/laid_out_program.h"
-#include "kernels/denormal_scan.h"
+#include "kernels/reduce/denormal_scan.h"
 
 namespace amp::onednn {
 

@@ -8,7 +8,7 @@
 #include "dnnl/clock.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/engine.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp {
 namespace {

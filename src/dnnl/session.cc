@@ -9,7 +9,7 @@
 #include "dnnl/compiled_plan.h"
 #include "dnnl/engine.h"
 #include "dnnl/product_nodes.h"
-#include "kernels/float_mode.h"
+#include "kernels/base/float_mode.h"
 #include "program/threads.h"
 
 namespace amp::onednn {

@@ -6,7 +6,7 @@
 
 #include "dnnl/memory_desc.h"
 #include "dnnl/prepared_primitive.h"
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
 
 namespace amp::onednn {
 

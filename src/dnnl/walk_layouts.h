@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dnnl/memory_desc.h"
-#include "kernels/map.h"
+#include "kernels/elementwise/map.h"
 
 namespace amp::onednn {
 

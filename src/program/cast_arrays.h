@@ -8,7 +8,8 @@
 
 namespace amp {
 
-// `array` with its elements cast as amp_cast casts them (see kernels/cast.h); the array itself where it has that dtype.
+// `array` with its elements cast as amp_cast casts them (see kernels/elementwise/cast.h); the array itself where it has
+// that dtype.
 NDArray CastArray(const NDArray& array, DType dtype);
 
 // Replaces the arrays that `casts` names by their casts. Throws ArgumentError for a name without an array.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "program/cast_arrays.h"
 
 namespace amp {

@@ -1,8 +1,8 @@
 // Our types as the kernels' (kernels include nothing of ours).
 #pragma once
 
-#include "kernels/cast.h"
-#include "kernels/recurrence.h"
+#include "kernels/elementwise/cast.h"
+#include "kernels/rnn/recurrence.h"
 #include "nnvm/dtype.h"
 #include "program/step.h"
 

@@ -1,4 +1,4 @@
-// Steps as maps (see kernels/map.h), and two maps as one.
+// Steps as maps (see kernels/elementwise/map.h), and two maps as one.
 #pragma once
 
 #include <optional>

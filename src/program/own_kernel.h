@@ -18,7 +18,7 @@ class OwnKernel {
   virtual std::string Name() const { return ""; }
   // What a run needs beside its operands.
   virtual std::size_t ScratchBytes() const { return 0; }
-  // Allocates nothing (reference kernels do). Uses the threads of the scope, see kernels/parallel.h.
+  // Allocates nothing (reference kernels do). Uses the threads of the scope, see kernels/threads/parallel.h.
   virtual void Run(const KernelOperands& operands) const = 0;
 };
 

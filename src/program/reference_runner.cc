@@ -1,6 +1,6 @@
 #include "program/reference_runner.h"
 
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 #include "program/kernel_types.h"
 #include "program/reference.h"
 

@@ -18,8 +18,8 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/map.h"
-#include "kernels/pad.h"
+#include "kernels/elementwise/map.h"
+#include "kernels/movement/pad.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "passes/alternate.h"

@@ -1,7 +1,7 @@
 #include "program/threads.h"
 
-#include "kernels/fork.h"
-#include "kernels/thread_count.h"
+#include "kernels/threads/fork.h"
+#include "kernels/threads/thread_count.h"
 #include "nnvm/error.h"
 
 namespace amp {

@@ -1,7 +1,7 @@
 // Thread counts: a plan is built for one count, and every run uses exactly that.
 #pragma once
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp {
 

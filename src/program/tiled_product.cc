@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cast.h"
-#include "kernels/parallel.h"
+#include "kernels/elementwise/cast.h"
+#include "kernels/threads/parallel.h"
 #include "passes/tiling_accumulation.h"
 
 namespace amp {

@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "program": {"nnvm", "kernels", "passes", "program"},
     "dnnl": {"nnvm", "kernels", "passes", "program", "dnnl"},
     "dist": {"nnvm", "kernels", "dist"},
+    "runtime": {"nnvm", "kernels", "passes", "program", "dnnl", "runtime"},
     "ops": {"nnvm", "kernels", "passes", "program", "dist", "ops"},
 }
 LONGEST_FILE = 600  # lines

@@ -176,7 +176,7 @@ def test_folders_of_passes_include_downwards(folder):
 
 # Folders whose files are compiled together (cmake/CompileOnce.cmake).
 TARGETS = [
-    *(SOURCE / room for room in ("nnvm", "passes", "program", "dnnl", "dist", "ops")),
+    *(SOURCE / room for room in ("nnvm", "passes", "program", "dnnl", "runtime", "dist", "ops")),
     ROOT / "python" / "amp" / "csrc",
     *sorted(path for path in (ROOT / "tests" / "cpp").iterdir() if path.is_dir()),
 ]
@@ -214,7 +214,7 @@ def test_private_names_are_unique_where_files_are_compiled_together(folder):
 
 
 def test_operators_have_the_namespace_of_their_file():
-    names = [re.search(r"^namespace amp::(\w+) \{$", path.read_text(), re.M) for path in (SOURCE / "ops").glob("*.cc")]
-    stems = [path.stem for path in (SOURCE / "ops").glob("*.cc")]
+    names = [re.search(r"^namespace amp::(\w+) \{$", path.read_text(), re.M) for path in (SOURCE / "ops").rglob("*.cc")]
+    stems = [path.stem for path in (SOURCE / "ops").rglob("*.cc")]
     assert [(stem, name[1]) for stem, name in zip(stems, names) if name and name[1] != stem] == []
     assert sum(bool(name) for name in names) > 90

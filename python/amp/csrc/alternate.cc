@@ -1,9 +1,9 @@
 // The alternate implementation of sums of products: scopes, marks and counts.
 #include "alternate.h"
 
-#include "dnnl/backward_guard.h"
 #include "passes/alternate.h"
 #include "passes/mark_backward.h"
+#include "runtime/backward_guard.h"
 
 namespace amp::python {
 namespace {

@@ -11,7 +11,7 @@
 #include "dist/all_reduce.h"
 #include "dist/local_comm.h"
 #include "gil.h"
-#include "kernels/thread_count.h"
+#include "kernels/threads/thread_count.h"
 #include "program/kernel_types.h"
 
 namespace amp::python {

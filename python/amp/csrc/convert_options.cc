@@ -1,7 +1,7 @@
 #include "convert_options.h"
 
-#include "dnnl/find_machine.h"
 #include "program/threads.h"
+#include "runtime/find_machine.h"
 
 namespace amp::python {
 namespace {

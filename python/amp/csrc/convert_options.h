@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bindings.h"
-#include "dnnl/bind_options.h"
 #include "passes/precision/convert_options.h"
+#include "runtime/bind_options.h"
 
 namespace amp::python {
 

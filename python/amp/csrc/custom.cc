@@ -1,5 +1,5 @@
 // Operators that Python defines: amp.mxnet.operator.
-#include "ops/custom.h"
+#include "ops/elementwise/custom.h"
 
 #include <cstring>
 #include <optional>

@@ -1,5 +1,5 @@
 // Executors. The GIL is released while they are built and while they run.
-#include "dnnl/executor.h"
+#include "runtime/executor.h"
 
 #include <memory>
 #include <optional>
@@ -8,14 +8,14 @@
 #include "alternate.h"
 #include "bindings.h"
 #include "convert_options.h"
-#include "dnnl/chosen_kernels.h"
 #include "dnnl/cpu_info.h"
-#include "dnnl/find_machine.h"
 #include "dnnl/probe_machine.h"
 #include "gil.h"
-#include "kernels/peak.h"
+#include "kernels/base/peak.h"
 #include "program/layer_kernel.h"
 #include "program/threads.h"
+#include "runtime/chosen_kernels.h"
+#include "runtime/find_machine.h"
 
 namespace amp::python {
 namespace {

@@ -1,5 +1,5 @@
 // Executors with gradients. The GIL is released while they are built and while they run.
-#include "dnnl/gradient_executor.h"
+#include "runtime/gradient_executor.h"
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // Elementwise programs on arrays, in place where asked: what optimizers' formulas become.
-#include "kernels/map.h"
+#include "kernels/elementwise/map.h"
 
 #include <algorithm>
 #include <map>

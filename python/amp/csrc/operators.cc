@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "bindings.h"
-#include "dnnl/operator_runner.h"
-#include "dnnl/recorder.h"
 #include "gil.h"
+#include "runtime/operator_runner.h"
+#include "runtime/recorder.h"
 
 namespace amp::python {
 namespace {

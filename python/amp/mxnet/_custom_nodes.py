@@ -16,7 +16,7 @@ from . import _array_operators
 from ._custom import prop_of, running
 from .context import cpu
 
-_NODE = "__custom_node__"  # src/ops/custom.h
+_NODE = "__custom_node__"  # src/ops/elementwise/custom.h
 
 
 class _NodeOperator:

@@ -1,8 +1,8 @@
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::onednn {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"

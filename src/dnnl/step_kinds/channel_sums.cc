@@ -1,5 +1,5 @@
 // What batch norms in training need to know of each channel, on memory as it lies.
-#include "kernels/channel_sums.h"
+#include "kernels/reduce/channel_sums.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "dnnl/channel_rows.h"
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {

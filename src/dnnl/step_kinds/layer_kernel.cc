@@ -5,7 +5,7 @@
 
 #include "dnnl/layout_builder.h"
 #include "dnnl/step_kind.h"
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 #include "nnvm/error.h"
 
 namespace amp::onednn {

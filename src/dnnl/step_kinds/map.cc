@@ -7,7 +7,7 @@
 #include "dnnl/channel_rows.h"
 #include "dnnl/step_kind.h"
 #include "dnnl/walk_layouts.h"
-#include "kernels/map.h"
+#include "kernels/elementwise/map.h"
 #include "nnvm/error.h"
 #include "program/kernel_types.h"
 

@@ -1,5 +1,5 @@
 // Borders, in the layout of what they surround.
-#include "kernels/pad.h"
+#include "kernels/movement/pad.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // The gradient of pooling, on memory as it lies.
-#include "kernels/pool_gradient.h"
+#include "kernels/vision/pool_gradient.h"
 
 #include <algorithm>
 #include <array>

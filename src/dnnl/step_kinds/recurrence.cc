@@ -1,6 +1,6 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
-#include "kernels/recurrent_layers.h"
+#include "kernels/rnn/recurrent_layers.h"
 #include "program/kernel_types.h"
 
 namespace amp::onednn {

@@ -1,4 +1,4 @@
-#include "kernels/scale_shift.h"
+#include "kernels/elementwise/scale_shift.h"
 
 #include <tuple>
 

@@ -1,10 +1,10 @@
 // Depthwise convolutions with the 1x1 convolutions around them.
-#include "kernels/depthwise_block.h"
+#include "kernels/depthwise/depthwise_block.h"
 
 #include <string>
 #include <utility>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "program/layer_kernels/depthwise_block_job.h"
 #include "program/layer_kernels/gemm_job.h"
 #include "program/layer_kernels/gemm_layer.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/depthwise_block.h"
+#include "kernels/depthwise/depthwise_block.h"
 #include "program/step.h"
 
 namespace amp {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/strassen.h"
+#include "kernels/gemm/strassen.h"
 #include "program/epilogue.h"
 
 namespace amp {

@@ -1,8 +1,8 @@
 // Convolutions and dense layers that our own matrix products compute, as these see them.
 #pragma once
 
-#include "kernels/image_convolution.h"
-#include "kernels/pointwise.h"
+#include "kernels/gemm/image_convolution.h"
+#include "kernels/gemm/pointwise.h"
 #include "program/step.h"
 
 namespace amp {

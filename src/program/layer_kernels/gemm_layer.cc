@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "program/map_steps.h"
 
 namespace amp {

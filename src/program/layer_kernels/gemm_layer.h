@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pointwise.h"
+#include "kernels/gemm/pointwise.h"
 #include "program/epilogue.h"
 #include "program/layer_kernel.h"
 #include "program/step_cost.h"

@@ -1,5 +1,5 @@
 // Convolutions of images with few channels, channels first; with the cast before them, or the max pooling behind them.
-#include "kernels/image_convolution.h"
+#include "kernels/gemm/image_convolution.h"
 
 #include "program/layer_kernels/gemm_job.h"
 #include "program/layer_kernels/gemm_layer.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "nnvm/error.h"
 #include "program/epilogue.h"
 #include "program/layer_kernel.h"

@@ -1,7 +1,7 @@
 // Convolutions and deconvolutions that our own kernel computes by Winograd's algorithm, as it sees them.
 #pragma once
 
-#include "kernels/winograd.h"
+#include "kernels/winograd/winograd.h"
 #include "program/step.h"
 
 namespace amp {

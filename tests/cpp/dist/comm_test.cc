@@ -13,7 +13,7 @@
 
 #include "dist/all_reduce.h"
 #include "dist/local_comm.h"
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "nnvm/error.h"
 
 namespace amp::dist {

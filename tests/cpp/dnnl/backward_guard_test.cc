@@ -1,4 +1,4 @@
-#include "dnnl/backward_guard.h"
+#include "runtime/backward_guard.h"
 
 #include <gtest/gtest.h>
 

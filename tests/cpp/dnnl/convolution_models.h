@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dnnl/models.h"
-#include "kernels/cpu.h"
+#include "kernels/base/cpu.h"
 #include "nnvm/attr_text.h"
 #include "nnvm/file_io.h"
 #include "nnvm/temporary_folder.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "dnnl/models.h"
-#include "kernels/pointwise.h"
+#include "kernels/gemm/pointwise.h"
 
 namespace amp::onednn {
 namespace {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "dnnl/models.h"
-#include "kernels/pointwise.h"
+#include "kernels/gemm/pointwise.h"
 #include "nnvm/env.h"
 #include "nnvm/params_file.h"
 #include "nnvm/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "dnnl/executor.h"
+#include "runtime/executor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dnnl/find_machine.h"
+#include "runtime/find_machine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dnnl/gradient_executor.h"
+#include "runtime/gradient_executor.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "dnnl/convolution_models.h"
 #include "dnnl/cpu_info.h"
-#include "kernels/pointwise.h"
+#include "kernels/gemm/pointwise.h"
 
 namespace amp::onednn {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "dnnl/models.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::onednn {
 namespace {

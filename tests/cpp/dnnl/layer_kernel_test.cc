@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dnnl/chosen_kernels.h"
 #include "dnnl/convolution_models.h"
-#include "dnnl/find_machine.h"
 #include "program/fake_layer_kernel.h"
+#include "runtime/chosen_kernels.h"
+#include "runtime/find_machine.h"
 
 namespace amp::onednn {
 namespace {

@@ -8,11 +8,11 @@
 #include <limits>
 #include <random>
 
-#include "dnnl/executor.h"
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "nnvm/compose.h"
 #include "program/cast_arrays.h"
 #include "program/convert_model.h"
+#include "runtime/executor.h"
 
 namespace amp::onednn::testing {
 

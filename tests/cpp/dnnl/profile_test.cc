@@ -1,10 +1,10 @@
 // What a profile counts and what it tells.
-#include "dnnl/profile.h"
+#include "runtime/profile.h"
 
 #include <gtest/gtest.h>
 
 #include "dnnl/models.h"
-#include "kernels/peak.h"
+#include "kernels/base/peak.h"
 
 namespace amp::onednn {
 namespace {

@@ -1,5 +1,5 @@
 // Runs that keep what their gradients read.
-#include "dnnl/recorder.h"
+#include "runtime/recorder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Kernels that timing chooses, and what is kept of that. No test says which ones are fast.
-#include "dnnl/tune.h"
+#include "runtime/tune.h"
 
 #include <gtest/gtest.h>
 
@@ -8,18 +8,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "dnnl/bound_bodies.h"
 #include "dnnl/convolution_models.h"
 #include "dnnl/cpu_info.h"
-#include "dnnl/find_machine.h"
 #include "dnnl/layer_times.h"
-#include "kernels/cpu.h"
-#include "kernels/winograd.h"
+#include "kernels/base/cpu.h"
+#include "kernels/winograd/winograd.h"
 #include "nnvm/file_io.h"
 #include "nnvm/temporary_folder.h"
 #include "program/kernel_chooser.h"
 #include "program/layer_kernel.h"
 #include "program/machine_text.h"
+#include "runtime/bound_bodies.h"
+#include "runtime/find_machine.h"
 
 namespace amp::onednn {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "dnnl/convolution_models.h"
 #include "dnnl/cpu_info.h"
-#include "kernels/winograd.h"
+#include "kernels/winograd/winograd.h"
 #include "passes/gradient/gradient.h"
 
 namespace amp::onednn {

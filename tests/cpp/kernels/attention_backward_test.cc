@@ -1,4 +1,4 @@
-#include "kernels/attention_backward.h"
+#include "kernels/attention/attention_backward.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 
 #include "draw.h"
 #include "guarded.h"
-#include "kernels/attention.h"
-#include "kernels/float_bits.h"
+#include "kernels/attention/attention.h"
+#include "kernels/base/float_bits.h"
 #include "samples.h"
 
 namespace amp::kernels::testing {

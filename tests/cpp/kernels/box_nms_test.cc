@@ -1,4 +1,4 @@
-#include "kernels/box_nms.h"
+#include "kernels/vision/box_nms.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

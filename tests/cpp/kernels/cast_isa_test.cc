@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cast.h"
-#include "kernels/cast_table.h"
-#include "kernels/cpu.h"
-#include "kernels/float_bits.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/elementwise/cast.h"
+#include "kernels/elementwise/cast_table.h"
 #include "samples.h"
 
 #if defined(__SSE2__)

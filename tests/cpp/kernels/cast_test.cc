@@ -1,4 +1,4 @@
-#include "kernels/cast.h"
+#include "kernels/elementwise/cast.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "narrow_oracle.h"
 #include "samples.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/channel_sums.h"
+#include "kernels/reduce/channel_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
 #include "kernels/tables_that_run.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/deformable_columns.h"
+#include "kernels/vision/deformable_columns.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

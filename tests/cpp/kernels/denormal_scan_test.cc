@@ -1,4 +1,4 @@
-#include "kernels/denormal_scan.h"
+#include "kernels/reduce/denormal_scan.h"
 
 #include <gtest/gtest.h>
 #if defined(__SSE2__)
@@ -12,10 +12,10 @@
 #include <random>
 #include <vector>
 
-#include "kernels/float_bits.h"
-#include "kernels/float_mode.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/base/float_mode.h"
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/depthwise_block.h"
+#include "kernels/depthwise/depthwise_block.h"
 
 #include <gtest/gtest.h>
 

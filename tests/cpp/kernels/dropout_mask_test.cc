@@ -1,12 +1,12 @@
-#include "kernels/dropout_mask.h"
+#include "kernels/elementwise/dropout_mask.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
 #include "kernels/tables_that_run.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

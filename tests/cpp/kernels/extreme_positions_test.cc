@@ -1,4 +1,4 @@
-#include "kernels/extreme_positions.h"
+#include "kernels/reduce/extreme_positions.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

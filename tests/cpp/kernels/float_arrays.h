@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 
 namespace amp::kernels::testing {
 

@@ -1,4 +1,4 @@
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/gather.h"
+#include "kernels/movement/gather.h"
 
 #include <gtest/gtest.h>
 

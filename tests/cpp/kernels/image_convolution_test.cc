@@ -1,4 +1,4 @@
-#include "kernels/image_convolution.h"
+#include "kernels/gemm/image_convolution.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/integer_reduce.h"
+#include "kernels/reduce/integer_reduce.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

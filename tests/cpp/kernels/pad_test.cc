@@ -1,4 +1,4 @@
-#include "kernels/pad.h"
+#include "kernels/movement/pad.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

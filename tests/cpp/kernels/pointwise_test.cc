@@ -1,4 +1,4 @@
-#include "kernels/pointwise.h"
+#include "kernels/gemm/pointwise.h"
 
 #include <gtest/gtest.h>
 

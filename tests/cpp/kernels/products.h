@@ -15,9 +15,9 @@
 
 #include "draw.h"
 #include "guarded.h"
-#include "kernels/cpu.h"
-#include "kernels/float_bits.h"
-#include "kernels/pointwise.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/float_bits.h"
+#include "kernels/gemm/pointwise.h"
 #include "samples.h"
 #include "tables_that_run.h"
 

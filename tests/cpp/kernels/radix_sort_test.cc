@@ -1,4 +1,4 @@
-#include "kernels/radix_sort.h"
+#include "kernels/reduce/radix_sort.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/random.h"
+#include "kernels/elementwise/random.h"
 
 #include <gtest/gtest.h>
 

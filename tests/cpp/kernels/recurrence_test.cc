@@ -1,4 +1,4 @@
-#include "kernels/recurrence.h"
+#include "kernels/rnn/recurrence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // What the operator's own tests do not see of the kernel: threads, scratch memory, and outputs that are left out. Those
 // compare its numbers with a plain definition.
-#include "kernels/recurrent_layers.h"
+#include "kernels/rnn/recurrent_layers.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "kernels/float_arrays.h"
-#include "kernels/parallel.h"
-#include "kernels/recurrent_panels.h"
+#include "kernels/rnn/recurrent_panels.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/roi_pooling.h"
+#include "kernels/vision/roi_pooling.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/scale_shift.h"
+#include "kernels/elementwise/scale_shift.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "kernels/samples.h"
 #include "kernels/tables_that_run.h"
 

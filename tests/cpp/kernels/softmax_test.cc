@@ -1,4 +1,4 @@
-#include "kernels/softmax.h"
+#include "kernels/reduce/softmax.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
+#include "kernels/base/float_bits.h"
 #include "kernels/float_arrays.h"
-#include "kernels/float_bits.h"
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
 #include "kernels/tables_that_run.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/sort_lines.h"
+#include "kernels/reduce/sort_lines.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/strided_product.h"
+#include "kernels/gemm/strided_product.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "kernels/float_arrays.h"
 #include "kernels/guarded.h"
-#include "kernels/parallel.h"
 #include "kernels/tables_that_run.h"
+#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {

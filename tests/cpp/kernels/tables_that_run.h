@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/cpu.h"
+#include "kernels/base/cpu.h"
 
 namespace amp::kernels::testing {
 

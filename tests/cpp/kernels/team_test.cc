@@ -1,5 +1,5 @@
 // Regions on a team of threads: each part once, whatever the helpers do.
-#include "kernels/team.h"
+#include "kernels/threads/team.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/parallel.h"
-#include "kernels/thread_count.h"
+#include "kernels/threads/parallel.h"
+#include "kernels/threads/thread_count.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/thread_count.h"
+#include "kernels/threads/thread_count.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "kernels/weighted_rows.h"
+#include "kernels/movement/weighted_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/winograd_rounding_code.h"
+#include "kernels/winograd/winograd_rounding_code.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernels/winograd_points.h"
+#include "kernels/winograd/winograd_points.h"
 
 namespace amp::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/winograd.h"
+#include "kernels/winograd/winograd.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Samplers against the distribution functions that they promise, with fixed seeds: a right one passes always.
-#include "ops/distributions.h"
+#include "ops/common/distributions.h"
 
 #include <gtest/gtest.h>
 

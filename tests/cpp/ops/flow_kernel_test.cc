@@ -1,5 +1,5 @@
 // The kernel of control flow over bodies that are plain functions, with an inaccessible page behind each operand.
-#include "ops/flow_kernel.h"
+#include "ops/control_flow/flow_kernel.h"
 
 #include <gtest/gtest.h>
 

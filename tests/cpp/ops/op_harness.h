@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/executor.h"
 #include "op_cases.h"
+#include "runtime/executor.h"
 
 namespace amp::testing {
 

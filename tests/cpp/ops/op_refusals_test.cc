@@ -1,8 +1,8 @@
 // What operator definitions refuse, and in which words: every message names the node, the expected and the actual.
 #include <gtest/gtest.h>
 
-#include "dnnl/executor.h"
 #include "op_refusals.h"
+#include "runtime/executor.h"
 
 namespace amp {
 namespace {

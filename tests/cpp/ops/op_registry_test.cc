@@ -48,7 +48,7 @@ TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
     if (file.path().filename() == "custom.cc") continue;  // which programs call
     if (file.path().extension() == ".cc") registrations += CountRegistrations(ReadFile(file.path().string()));
   }
-  std::set<std::string> fused;  // those of the table of MXNet's chains (ops/fused.cc)
+  std::set<std::string> fused;  // those of the table of MXNet's chains (ops/elementwise/fused.cc)
   for (const FusionDialect dialect : {FusionDialect::kOneDnn, FusionDialect::kMklDnn}) {
     for (const FusionChain& chain : FusionChains(dialect)) {
       if (chain.doc != nullptr) fused.insert(chain.op);

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/float_bits.h"
+#include "kernels/base/float_bits.h"
 #include "nnvm/compose.h"
 
 namespace amp::onednn {

@@ -1,0 +1,8 @@
+// What runs the steps of a plan.
+#pragma once
+
+namespace amp {
+
+enum class Backend { kOneDnn, kReference };
+
+}  // namespace amp

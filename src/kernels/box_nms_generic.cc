@@ -1,7 +1,0 @@
-#include "kernels/box_nms_code.h"
-
-namespace amp::kernels {
-
-const BoxNmsTable* BoxNmsGeneric() { return &BoxNmsCode<Isa::kGeneric>::kTable; }
-
-}  // namespace amp::kernels

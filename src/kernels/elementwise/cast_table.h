@@ -1,0 +1,37 @@
+// The casts that have hand-written vector code, as one table of functions per instruction set.
+//
+// The translation units behind CastTableAvx2 and CastTableAvx512 are compiled with flags that not
+// every CPU supports. They contain intrinsics and functions of internal linkage only: an inline
+// function of the standard library or of ours, instantiated there, could become the copy that the
+// linker keeps for the whole program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/base/cpu.h"
+
+namespace amp::kernels {
+
+struct CastTable {
+  Isa isa;
+  void (*float_to_bf16)(const void* src, void* dst, std::size_t count);
+  void (*bf16_to_float)(const void* src, void* dst, std::size_t count);
+  void (*float_to_half)(const void* src, void* dst, std::size_t count);
+  void (*half_to_float)(const void* src, void* dst, std::size_t count);
+};
+
+// Null where the compiler was not told to generate code for that instruction set. Calling the
+// functions of a table demands a CPU that has it: prefer CastTableFor.
+const CastTable* CastTableGeneric();
+const CastTable* CastTableAvx2();
+const CastTable* CastTableAvx512();
+
+// The table of exactly this instruction set, or null if this CPU or this build lacks it. Never null
+// for kGeneric.
+const CastTable* CastTableFor(Isa isa);
+
+// The best table that AllowedIsa() permits; chosen once.
+const CastTable& ActiveCastTable();
+
+}  // namespace amp::kernels

@@ -1,0 +1,127 @@
+#include "kernels/gemm/image_convolution.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/base/round_up.h"
+#include "kernels/threads/parallel.h"
+
+namespace amp::kernels {
+namespace {
+
+bool IsEmpty(const ImageConvolution& job) {
+  const bool gives_nothing = job.pools() && job.pool.height * job.pool.width == 0;
+  return job.product.rows() == 0 || job.product.out_channels == 0 || gives_nothing;
+}
+
+// Bytes of what a part needs for so many rows of the result.
+struct Room {
+  std::int64_t taps = 0, units = 0, kept = 0;
+  std::int64_t all() const { return taps + units + kept; }
+};
+
+Room RoomOf(const ImageConvolution& job, std::int64_t rows) {
+  constexpr std::int64_t kLine = 64, kUnitBytes = 4;
+  const auto taps = ImageUnits(job) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t computed = job.pools() ? kImagePoolRows : rows, element = job.product.destination.is_bf16 ? 2 : 4;
+  const std::int64_t kept = job.pools() ? ImageKeptRows(job) * job.product.width * job.product.out_channels : 0;
+  return {RoundUp(taps, kLine),
+          RoundUp(ImagePlanes(job) * ImageRows(job, computed) * ImageColumns(job) * kUnitBytes, kLine),
+          RoundUp(kept * element, kLine)};
+}
+
+// Bands of rows of the result.
+struct Bands {
+  std::int64_t rows = 0, count = 0;  // of an image
+};
+
+// Rows of results that two bands pool are computed twice, so there are as many as all threads need.
+Bands PooledBandsOf(const ImageConvolution& job) {
+  const std::int64_t threads = job.product.num_threads, height = job.pool.height;
+  const std::int64_t rows = Quotient(height, threads / std::gcd(job.product.batch, threads));
+  return {rows, Quotient(height, rows)};
+}
+
+// Rows that windows share are copied once for a band. All threads get about the same.
+Bands BandsOf(const ImageConvolution& job) {
+  constexpr std::int64_t kMaxRows = 8;
+  if (job.pools()) return PooledBandsOf(job);
+  const std::int64_t height = job.product.height, least = Quotient(height, kMaxRows);
+  const std::int64_t count = job.product.batch == 1 ? RoundUp(least, job.product.num_threads) : least;
+  const std::int64_t rows = Quotient(height, count);
+  return {rows, Quotient(height, rows)};
+}
+
+ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std::int64_t i, char* scratch) {
+  ImageConvolutionPart part;
+  part.image = i / bands.count;
+  part.first_row = i % bands.count * bands.rows;
+  part.num_rows = std::min(bands.rows, (job.pools() ? job.pool.height : job.product.height) - part.first_row);
+  const Room room = RoomOf(job, bands.rows);
+  part.taps = reinterpret_cast<std::int64_t*>(scratch);
+  part.units = scratch + room.taps;
+  part.kept = scratch + room.taps + room.units;
+  return part;
+}
+
+const ImageConvolutionTable& Floats() {
+  static const ImageConvolutionTable& table =
+      BestTable<ImageConvolutionTable>({{Isa::kGeneric, ImageConvolutionTableGeneric},
+                                        {Isa::kAvx2, ImageConvolutionTableAvx2},
+                                        {Isa::kAvx512, ImageConvolutionTableAvx512}});
+  return table;
+}
+
+// The weights of an output channel, unit by unit of pairs.
+void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
+  for (std::int64_t p = 0; p < ImagePlanes(job); ++p) {
+    const std::int64_t area = job.kernel_height * job.kernel_width;
+    const bool is_alone = 2 * p + 1 == job.channels;
+    const float* first = weights + 2 * p * area;
+    for (std::int64_t y = 0; y < job.kernel_height; ++y, first += job.kernel_width) {
+      for (std::int64_t u = 0; u < ImageUnitsOfRow(job, p); ++u, to += 2) {
+        const std::int64_t x = ImageUnitColumn(job, p, u);
+        const bool was_met = is_alone && x < 2 * u, is_inside = !is_alone || x + 1 < job.kernel_width;
+        to[0] = was_met ? 0 : first[x];
+        to[1] = !is_inside ? 0 : first[x + (is_alone ? 1 : area)];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed) {
+  if (!job.product.multiplies_bf16()) return PackPointwiseWeights(job.product, weights, packed);
+  const std::int64_t depth = ImageConvolutionDepth(job), taps = job.channels * job.kernel_height * job.kernel_width;
+  std::vector<float> pairs(static_cast<std::size_t>(job.product.out_channels * depth));
+  for (std::int64_t c = 0; c < job.product.out_channels; ++c) {
+    PairWeights(job, weights + c * taps, pairs.data() + c * depth);
+  }
+  PackPointwiseWeights(job.product, pairs.data(), packed);
+}
+
+std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
+  if (IsEmpty(job)) return 0;
+  return static_cast<std::size_t>(RoomOf(job, BandsOf(job).rows).all() * job.product.num_threads);
+}
+
+void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const PointwiseData& data,
+                             void* scratch) {
+  if (IsEmpty(job)) return;
+  const Bands bands = BandsOf(job);
+  const std::int64_t bytes = RoomOf(job, bands.rows).all();
+  const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16()];
+  const ThreadScope threads(job.product.num_threads);
+  ParallelFor(job.product.batch * bands.count, 1, [&](std::int64_t i) {
+    run(job, data, PartAt(job, bands, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
+  });
+}
+
+void RunImageConvolution(const ImageConvolution& job, const PointwiseData& data, void* scratch) {
+  RunImageConvolutionWith(job.product.multiplies_bf16() ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
+                          scratch);
+}
+
+}  // namespace amp::kernels

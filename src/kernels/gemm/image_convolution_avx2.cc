@@ -1,0 +1,28 @@
+#include "kernels/gemm/image_convolution.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+
+#include "kernels/base/product_vectors_avx2.h"
+#include "kernels/gemm/image_convolution_code.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+constexpr ImageConvolutionTable kTable = {Isa::kAvx2, {ImageConvolutionCode<ProductVectors>::Run, nullptr}};
+
+}  // namespace
+
+const ImageConvolutionTable* ImageConvolutionTableAvx2() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const ImageConvolutionTable* ImageConvolutionTableAvx2() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

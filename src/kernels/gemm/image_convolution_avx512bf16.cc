@@ -1,0 +1,28 @@
+#include "kernels/gemm/image_convolution.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512BF16__)
+
+#include "kernels/base/product_vectors_avx512bf16.h"
+#include "kernels/gemm/image_convolution_code.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+constexpr ImageConvolutionTable kTable = {Isa::kAvx512, {nullptr, ImageConvolutionCode<ProductVectors>::Run}};
+
+}  // namespace
+
+const ImageConvolutionTable* ImageConvolutionTableAvx512BF16() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const ImageConvolutionTable* ImageConvolutionTableAvx512BF16() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

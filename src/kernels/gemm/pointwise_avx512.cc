@@ -1,0 +1,32 @@
+#include "kernels/gemm/pointwise.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+
+#include "kernels/base/product_vectors_avx512.h"
+#include "kernels/gemm/pointwise_code.h"
+#include "kernels/gemm/strassen_code.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+constexpr PointwiseTable kTable = {Isa::kAvx512,
+                                   {PointwiseCode<ProductVectors>::Run, nullptr, nullptr},
+                                   {StrassenCode<ProductVectors, StrassenRows<ProductVectors>>::Run, nullptr, nullptr},
+                                   ProductVectors::kRows};
+
+}  // namespace
+
+const PointwiseTable* PointwiseTableAvx512() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const PointwiseTable* PointwiseTableAvx512() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

@@ -1,0 +1,31 @@
+#include "kernels/gemm/pointwise.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512BF16__)
+
+#include "kernels/base/product_vectors_avx512bf16.h"
+#include "kernels/gemm/pointwise_code.h"
+
+// See cast_table.h for what may not appear in this file.
+namespace amp::kernels {
+namespace {
+
+constexpr PointwiseTable kTable = {Isa::kAvx512,
+                                   {nullptr, PointwiseCode<ProductVectors>::Run, nullptr},
+                                   {nullptr, nullptr, nullptr},
+                                   ProductVectors::kRows};
+
+}  // namespace
+
+const PointwiseTable* PointwiseTableAvx512BF16() { return &kTable; }
+
+}  // namespace amp::kernels
+
+#else
+
+namespace amp::kernels {
+
+const PointwiseTable* PointwiseTableAvx512BF16() { return nullptr; }
+
+}  // namespace amp::kernels
+
+#endif

@@ -1,0 +1,149 @@
+#include "runtime/executor.h"
+
+#include <utility>
+
+#include "dnnl/clock.h"
+#include "nnvm/env.h"
+#include "nnvm/error.h"
+#include "passes/gradient/use_training_forms.h"
+#include "program/machine_table.h"
+#include "program/threads.h"
+#include "runtime/executor_options.h"
+#include "runtime/find_machine.h"
+#include "runtime/tune.h"
+
+namespace amp {
+
+using onednn::BoundModel;
+using onednn::CompileOptions;
+
+namespace {
+
+// The machine with what timing chose for the model.
+std::shared_ptr<const MachineTable> TunedMachine(const onednn::GivenModel& given, const TypeMap& input_types,
+                                                 const BindOptions& options) {
+  const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
+  if (options.mode != NumericMode::kFast || compile.backend != Backend::kOneDnn) {
+    throw ArgumentError("tune: there is a choice in mode 'fast' on backend 'onednn' only");
+  }
+  const int num_threads = EffectiveThreads(options.num_threads);
+  TunedFilePath(options.machine, num_threads);  // throws before time is spent
+  if (given.machine == nullptr) throw ArgumentError("tune: 'emulate' converts without regard to a machine");
+  return AddTuned(options.machine, num_threads, onednn::Tune(onednn::BindModel(given, input_types, compile)));
+}
+
+}  // namespace
+
+Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                                  const BindOptions& options) {
+  const ThreadScope threads(EffectiveThreads(options.num_threads));  // casting parameters may use threads, too
+  onednn::GivenModel given = onednn::ConvertForRun(symbol, params, input_types, options);
+  const RewriteResult random = UseRandomForms(given.symbol.ToGraph());
+  if (random.changed) given.symbol = Symbol(random.graph.outputs(), given.symbol.np_shape());
+  if (options.tune) given.machine = TunedMachine(given, input_types, options);
+  const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
+  Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr,
+              given.as_converted};
+  if (options.monitor) {
+    // Its store is another owner of parameters, and so are the plans of its bodies.
+    const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
+    BoundModel monitored = onednn::BindMonitoredModel(given, input_types, separate);
+    std::vector<std::string> names = monitored.symbol.ListOutputs();
+    parts.monitored = std::make_shared<const Parts>(Parts{std::move(monitored), std::move(names), "", nullptr, {}});
+  }
+  return parts;
+}
+
+Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                   const BindOptions& options)
+    : Executor(PartsOf(symbol, params, input_types, options)) {}
+
+Executor::Executor(Parts parts)
+    : parts_(std::move(parts)),
+      ignored_names_(onednn::IgnoredVariables(parts_.model.given.graph())),
+      plan_(onednn::MakePlan(parts_.model)),
+      session_(std::make_unique<onednn::Session>(plan_)) {
+  if (parts_.monitored) monitored_.reset(new Executor(*parts_.monitored));
+  if (EnvFlag("AMP_PROFILE")) printed_profile_ = NewPrintedProfile(plan_);
+}
+
+std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
+  const auto reshaped = [&](const Parts& parts, std::shared_ptr<const Parts> monitored) {
+    return Parts{onednn::WithShapes(parts.model, input_shapes, input_names()), parts.output_names, parts.notice,
+                 std::move(monitored), parts.as_converted};
+  };
+  std::shared_ptr<const Parts> monitored;
+  if (parts_.monitored) monitored = std::make_shared<const Parts>(reshaped(*parts_.monitored, nullptr));
+  return std::unique_ptr<Executor>(new Executor(reshaped(parts_, std::move(monitored))));
+}
+
+std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {
+  std::vector<NDArray> outputs = NewOutputs();
+  RunTimed(printed_profile_.get(), inputs, outputs);
+  return outputs;
+}
+
+void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+  RunTimed(printed_profile_.get(), inputs, outputs);
+}
+
+std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor) {
+  if (!monitored_) {
+    throw ArgumentError("the model was not bound for this: pass monitor=True (BindOptions::monitor) when binding");
+  }
+  const std::vector<NodeEntry> tensors = onednn::OperatorOutputs(symbol().ToGraph());
+  onednn::CheckTypes(*plan_, output_names(), inputs, NewOutputs());
+  std::map<std::string, NDArray> by_name;  // all its tensors are outputs: variables may come in another order
+  for (std::size_t i = 0; i < inputs.size(); ++i) by_name[input_names()[i]] = inputs[i];
+  std::vector<NDArray> arguments;
+  for (const std::string& name : monitored_->input_names()) arguments.push_back(by_name.at(name));
+  std::vector<NDArray> values = monitored_->Run(arguments);
+  std::vector<std::string> names;  // of one node's outputs, which follow each other
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Node& node = *tensors[i].node;
+    if (i == 0 || tensors[i - 1].node != tensors[i].node) names = node.output_names();
+    monitor(node.name() + "_" + names[tensors[i].index], node.op_name(), values[i]);
+  }
+  return {values.begin() + static_cast<std::ptrdiff_t>(tensors.size()), values.end()};
+}
+
+RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
+  if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
+  ProfileRecorder recorder(plan_);
+  for (int i = -1; i < runs; ++i) {
+    std::vector<NDArray> outputs = NewOutputs();
+    RunTimed(i < 0 ? nullptr : &recorder, inputs, outputs);  // the first finds cold caches
+  }
+  return recorder.Result();
+}
+
+std::vector<FlushedCounts> Executor::TakeFlushedCounts() {
+  const onednn::RunLock::Holder lock(&run_lock_);
+  return session_->TakeFlushedCounts();
+}
+
+std::vector<AlternateCounts> Executor::TakeAlternateCounts() {
+  const onednn::RunLock::Holder lock(&run_lock_);
+  return session_->TakeAlternateCounts();
+}
+
+std::vector<NDArray> Executor::NewOutputs() const {
+  std::vector<NDArray> outputs;
+  for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);
+  return outputs;
+}
+
+// Steps are timed for a recorder only.
+void Executor::RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
+  using onednn::Clock;
+  const auto begin = recorder != nullptr ? Clock::now() : Clock::time_point();
+  onednn::CheckTypes(*plan_, output_names(), inputs, outputs);
+  RequireThreads(plan_->summary.num_threads);  // before the lock: a child process may find it held for good
+  const onednn::RunLock::Holder lock(&run_lock_);
+  overlap_checker_.Check(inputs, outputs, output_names());
+  if (recorder == nullptr) return session_->Run(inputs, outputs);
+  session_->RunProfiled(inputs, outputs, &recorder->step_seconds());
+  recorder->AddRun(onednn::SecondsSince(begin));
+}
+
+}  // namespace amp

@@ -1,0 +1,91 @@
+// Executor: a model bound to shapes, ready to be called.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dnnl/cpu_info.h"
+#include "dnnl/session.h"
+#include "runtime/bind.h"
+#include "runtime/check_arrays.h"
+#include "runtime/profile.h"
+#include "runtime/run_lock.h"
+
+namespace amp {
+
+// What a monitored run tells about one output of one node: "<node>_<output>", the operator's name, the value.
+using Monitor = std::function<void(const std::string& name, const std::string& op, const NDArray& value)>;
+
+class Executor {
+ public:
+  // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels
+  // that inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
+  Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
+
+  // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
+  std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
+
+  // Inputs that a run needs, in graph order, and what comes out. Of a model that draws random numbers kRandomKey is
+  // one.
+  const std::vector<std::string>& input_names() const { return plan_->input_names; }
+  const std::vector<TensorType>& input_types() const { return plan_->input_types; }
+  const std::vector<std::string>& output_names() const { return parts_.output_names; }
+  const std::vector<TensorType>& output_types() const { return plan_->output_types; }
+  // Names that a call may pass but that are not read (labels).
+  const std::vector<std::string>& ignored_names() const { return ignored_names_; }
+
+  // Inputs in the order of input_names(), row-major. Throws ArgumentError that lists every missing array, wrong shape
+  // and wrong dtype. Runs of one executor are serialised.
+  std::vector<NDArray> Run(const std::vector<NDArray>& inputs);
+  // Into arrays of the caller's.
+  void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
+
+  // Runs every node of symbol() by itself, then calls `monitor` for each visible output of each operator, in graph
+  // order. Every tensor is held until then. Throws ArgumentError unless BindOptions::monitor was set.
+  std::vector<NDArray> RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor);
+
+  // Runs the model `runs` times and once before that, and tells where the time went. Throws ArgumentError for fewer
+  // runs than one.
+  RunProfile Profile(const std::vector<NDArray>& inputs, int runs);
+
+  // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
+  std::vector<AlternateCounts> TakeAlternateCounts();
+  // What their bfloat16 instructions made zero, where BindOptions::count_denormals was set; else empty.
+  std::vector<FlushedCounts> TakeFlushedCounts();
+
+  const PlanSummary& summary() const { return plan_->summary; }
+  const Symbol& symbol() const { return parts_.model.symbol; }  // after conversion, where reduce_precision asked for it
+  // What monitors are to see: the same before the machine took low precision back.
+  const Symbol& symbol_as_converted() const { return parts_.as_converted; }
+  // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
+  const std::string& notice() const { return parts_.notice; }
+
+ private:
+  // What a caller's model and options come to.
+  struct Parts {
+    onednn::BoundModel model;
+    std::vector<std::string> output_names;
+    std::string notice;
+    std::shared_ptr<const Parts> monitored;  // null: no monitored runs
+    Symbol as_converted = {};
+  };
+  static Parts PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
+                       const BindOptions& options);
+  explicit Executor(Parts parts);
+  std::vector<NDArray> NewOutputs() const;
+  void RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
+
+  Parts parts_;
+  std::vector<std::string> ignored_names_;
+  std::shared_ptr<const onednn::Plan> plan_;
+  std::unique_ptr<onednn::Session> session_;
+  std::unique_ptr<Executor> monitored_;  // its outputs: all tensors of the graph, then those of symbol()
+  onednn::RunLock run_lock_;
+  onednn::OverlapChecker overlap_checker_;
+  std::shared_ptr<ProfileRecorder> printed_profile_;  // of all runs, where AMP_PROFILE asks for it
+};
+
+}  // namespace amp

@@ -1,0 +1,15 @@
+// Timing: which of several kernels computes each layer of a model fastest on this machine.
+#pragma once
+
+#include "program/tuned_kernels.h"
+#include "runtime/bind.h"
+
+namespace amp::onednn {
+
+// Compiles the model as predicted times would have it and once per candidate, forced wherever it is legal, and runs
+// these plans taking turns: as whole plans, because a layer that is run in a loop finds its weights in caches. The plan
+// of the fastest kernels is timed as well; where one of the others is faster as a whole, its choices are the result.
+// Empty where there is nothing to choose. The kernel chooser among the model's options is not asked.
+TunedKernels Tune(BoundModel model);
+
+}  // namespace amp::onednn
