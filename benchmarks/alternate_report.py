@@ -4,7 +4,7 @@
 
 One run is of one instruction set: that of the CPU, or what ONEDNN_MAX_CPU_ISA says. `make alternate-report` runs it
 for the CPU, for AVX512_CORE (no bfloat16 instructions) and for AVX2. Times want a machine that does nothing else.
-docs/small_numbers.md explains what is seen.
+docs/denormals.md explains what is seen.
 """
 
 import argparse

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "interleaved_calls.h"
-#include "kernels/depthwise/depthwise_block.h"
+#include "kernels/depthwise/fused_depthwise.h"
 #include "layer_benchmark.h"
 
 namespace {
 
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
-using amp::kernels::Multiplies;
+using amp::kernels::ComputeType;
 
 struct Layer {
   const char* network;
@@ -110,10 +110,10 @@ Call Library(const Layer& l, std::int64_t batch, Type type) {
   };
 }
 
-Call Own(const Layer& l, std::int64_t batch, bool is_bf16, Multiplies multiplies, int threads) {
-  amp::kernels::DepthwiseBlock job;
+Call Own(const Layer& l, std::int64_t batch, bool is_bf16, ComputeType compute_type, int threads) {
+  amp::kernels::FusedDepthwise job;
   const std::int64_t in = l.in == 0 ? l.channels : l.in;
-  job.multiplies = multiplies;
+  job.compute_type = compute_type;
   job.expands = l.in != 0;
   job.batch = batch;
   job.height = job.width = l.size;
@@ -131,20 +131,20 @@ Call Own(const Layer& l, std::int64_t batch, bool is_bf16, Multiplies multiplies
   const std::size_t element = is_bf16 ? 2 : 4;
   const auto source = Memory(static_cast<std::size_t>(batch * job.source.batch) * element);
   const auto out = Memory(static_cast<std::size_t>(batch * job.out_height * job.out_width * l.out) * element);
-  const auto expand = Memory(amp::kernels::PackedPointwiseBytes(job.Expansion()));
-  const auto project = Memory(amp::kernels::PackedPointwiseBytes(job.Projection()));
+  const auto expand = Memory(amp::kernels::PackedGemmBytes(job.Expansion()));
+  const auto project = Memory(amp::kernels::PackedGemmBytes(job.Projection()));
   const auto weights = Memory(amp::kernels::PackedDepthwiseBytes(job));
   const auto bias = Memory(static_cast<std::size_t>(l.channels + l.out) * sizeof(float));
-  const auto scratch = Memory(amp::kernels::DepthwiseBlockScratchBytes(job));
+  const auto scratch = Memory(amp::kernels::FusedDepthwiseScratchBytes(job));
   return [=] {
-    amp::kernels::DepthwiseBlockData data;
+    amp::kernels::FusedDepthwiseData data;
     data.source = source.get();
     data.expand_weights = expand.get();
     data.project_weights = project.get();
     data.weights = reinterpret_cast<const float*>(weights.get());
     data.expand_bias = data.bias = data.project_bias = reinterpret_cast<const float*>(bias.get());
     data.destination = out.get();
-    amp::kernels::RunDepthwiseBlock(job, data, scratch.get());
+    amp::kernels::RunFusedDepthwise(job, data, scratch.get());
   };
 }
 
@@ -155,9 +155,9 @@ struct Sums {
 // The library computes in float32 where a CPU has no bfloat16.
 void Measure(const Layer& l, std::int64_t batch, int threads, bool is_bf16, Sums* sums) {
   std::vector<Call> calls{Library(l, batch, is_bf16 && amp::kernels::CpuHasBF16() ? Type::bf16 : Type::f32),
-                          Own(l, batch, is_bf16, Multiplies::kFloat32, threads)};
-  for (const Multiplies multiplies : {Multiplies::kBFloat16, Multiplies::kInt16}) {
-    if (is_bf16 && amp::kernels::HasPointwise(multiplies)) calls.push_back(Own(l, batch, true, multiplies, threads));
+                          Own(l, batch, is_bf16, ComputeType::kFloat32, threads)};
+  for (const ComputeType compute_type : {ComputeType::kBFloat16, ComputeType::kInt16}) {
+    if (is_bf16 && amp::kernels::HasGemm(compute_type)) calls.push_back(Own(l, batch, true, compute_type, threads));
   }
   const std::vector<double> ms = Times(calls, 60);
   const double own = *std::min_element(ms.begin() + 1, ms.end());
@@ -175,7 +175,7 @@ void PrintNetwork(const std::string& network, std::int64_t batch, int threads) {
     if (network != l.network) continue;
     std::printf("%2ld %4ld %4ld %4ld %4ld /%ld x%d", batch, l.in, l.channels, l.out, l.size, l.stride, l.count);
     Measure(l, batch, threads, false, &floats);
-    if (amp::kernels::HasPointwise(amp::kernels::Multiplies::kInt16)) Measure(l, batch, threads, true, &halves);
+    if (amp::kernels::HasGemm(amp::kernels::ComputeType::kInt16)) Measure(l, batch, threads, true, &halves);
     std::printf("\n");
     std::fflush(stdout);
   }

@@ -19,8 +19,12 @@ NAMES = {
     "convolution_pooled_image_": "pooled_image_convolution_",
     "convolution_pointwise_": "gemm_",
     "convolution_windows_": "implicit_gemm_",
+    "convolution_winograd_line7_": "winograd_1x7_",
+    "convolution_winograd_line3_": "winograd_1x3_",
     "convolution_winograd_": "winograd_",
     "convolution_image_": "image_convolution_",
+    "expanding_depthwise_block_": "expanding_fused_depthwise_",
+    "depthwise_block_": "fused_depthwise_",
 }
 AFTER = "has_bfloat16"  # where the new facts stand
 

@@ -78,12 +78,12 @@ def explain(options):
     """`amp why`"""
     record = _record(options)
     print(record.why(options.tensor))
-    if _keeps_small_numbers(record, options.tensor):
+    if _keeps_denormals(record, options.tensor):
         mode = _core.alternate_settings()["mode"]
-        print(f"  its node keeps numbers below 1.18e-38 (mode {mode}, docs/small_numbers.md)")
+        print(f"  its node keeps numbers below 1.18e-38 (mode {mode}, docs/denormals.md)")
 
 
-def _keeps_small_numbers(record, name):
+def _keeps_denormals(record, name):
     try:
         tensor = record.tensor(name)
     except ArgumentError:  # a batch norm that became part of another node

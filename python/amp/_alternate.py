@@ -23,7 +23,7 @@ def alternate(forward=None, backward=None, mode=None):
     - `mode`: 'auto' looks at the operands of each run and uses bfloat16 instructions where they lose nothing that
       matters; 'f32' multiplies in float32; 'scaled' scales the operands by powers of two, where that is exact.
 
-    Raises ArgumentError for other values. See docs/small_numbers.md.
+    Raises ArgumentError for other values. See docs/denormals.md.
 
     >>> import ml_dtypes  # NumPy knows "bfloat16" by it
     >>> x = np.full((1, 1), 2.0**-127, dtype="bfloat16")

@@ -148,7 +148,7 @@ def _pooled_image(b):
     return sym.Pooling(data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
 
 
-def _depthwise_block(b):
+def _fused_depthwise(b):
     """A depthwise convolution with 1x1 convolutions around it, or one behind it alone."""
     expands = b.choose(0, 1, 1)
     while True:
@@ -370,7 +370,7 @@ _PRODUCTS = (
 _DEPTHWISE = (  # which may change the layouts of a whole model
     (lambda b: _convolution(b, "depthwise"), 54),
     (lambda b: _convolution(b, "1x1"), 54),
-    (_depthwise_block, 162),
+    (_fused_depthwise, 162),
 )
 _DENSE_WINDOWS = ((lambda b: _convolution(b, "3x3"), 81),)  # which Winograd's algorithm computes
 _OTHER_WINDOWS = ((lambda b: _convolution(b, "lines and 5x5"), 81),)  # the same

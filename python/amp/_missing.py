@@ -63,7 +63,7 @@ def missing(module, name, candidates=(), reason=None):
     """The error for a module's `__getattr__` to raise: MissingNameError with the reason, else AttributeError."""
     reason = reason or _reason(f"{module}.{name}".partition(".")[2])
     if reason:
-        return MissingNameError(f"{module}.{name} is left out: {reason}")
+        return MissingNameError(f"{module}.{name} is not supported: {reason}")
     hint = "" if name.startswith("__") else did_you_mean(name, [c for c in candidates if not c.startswith("__")])
     return AttributeError(f"module '{module}' has no attribute {name!r}{hint}")
 

@@ -1,5 +1,5 @@
 // What a sum of products of bfloat16 operands runs instead of its primitive where bfloat16 instructions, which treat
-// denormals as zero, would lose too much of the operands at hand. docs/small_numbers.md has the bounds.
+// denormals as zero, would lose too much of the operands at hand. docs/denormals.md has the bounds.
 #pragma once
 
 #include <array>

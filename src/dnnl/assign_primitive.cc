@@ -67,7 +67,7 @@ void AssignPrimitive(LayoutBuilder* builder, Step step) {
   }
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     step.inputs[i] =
-        builder->InLayout(step.inputs[i], prepared->inputs[i], step.node, "the primitive wants this layout");
+        builder->InLayout(step.inputs[i], prepared->inputs[i], step.node, "the primitive requires this layout");
   }
   if (on_one_thread) prepared->num_threads = 1;
   builder->SetLayout(step.outputs[0], prepared->outputs[0]);

@@ -12,9 +12,9 @@
 #include "dnnl/fold_constants.h"
 #include "dnnl/fold_pads.h"
 #include "dnnl/fuse_post_ops.h"
+#include "dnnl/inplace_sums.h"
 #include "dnnl/plan_memory.h"
 #include "dnnl/product_nodes.h"
-#include "dnnl/share_sums.h"
 #include "dnnl/summarise.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
@@ -22,11 +22,11 @@
 #include "passes/pipeline.h"
 #include "program/choose_kernels.h"
 #include "program/choose_layouts.h"
-#include "program/forward_first.h"
 #include "program/fuse_maps.h"
 #include "program/graph_costs.h"
 #include "program/lowering.h"
 #include "program/machine_capabilities.h"
+#include "program/split_phases.h"
 #include "program/threads.h"
 
 namespace amp::onednn {

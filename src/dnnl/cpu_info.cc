@@ -6,7 +6,7 @@
 
 #include "dnnl/engine.h"
 #include "dnnl/memory_desc.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/winograd/winograd.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
@@ -51,7 +51,7 @@ bool OneDnnIsChannelsLast() {
 }
 
 MachineCapabilities CapabilitiesOfThisCpu() {
-  return {.has_bf16 = kernels::HasPointwise(kernels::Multiplies::kBFloat16),
+  return {.has_bf16 = kernels::HasGemm(kernels::ComputeType::kBFloat16),
           .has_int16 = kernels::HasWinograd(kernels::WinogradKind::kF4x4Int16),
           .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
           .onednn_has_bf16 = OneDnnHasBF16(),

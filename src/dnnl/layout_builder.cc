@@ -44,7 +44,7 @@ ValueId LayoutBuilder::InLayout(ValueId v, const Desc& layout, NodeId node, cons
     return copy;
   }
   const ValueId source = RoundedBy(v, layout);
-  AppendReorder(source, copy, node, source == v ? reason : "rounds, and the primitive wants this layout");
+  AppendReorder(source, copy, node, source == v ? reason : "rounds, and the primitive requires this layout");
   return copy;
 }
 
@@ -58,7 +58,7 @@ ValueId LayoutBuilder::Derived(ValueId constant, StepSpec spec, const std::strin
   if (store_.Find(name, layout) != nullptr) {
     result_.program.values[derived].source = ValueSource::kConstant;
   } else {
-    Append({std::move(spec), {InRowMajor(constant, node, "our kernel reads rows")}, {derived}, node, ""});
+    Append({std::move(spec), {InRowMajor(constant, node, "own kernel requires rows")}, {derived}, node, ""});
   }
   return derived;
 }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "dnnl/walk_layouts.h"
+#include "dnnl/strided_iterator.h"
 
 namespace amp::onednn {
 namespace {

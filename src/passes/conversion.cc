@@ -14,7 +14,7 @@
 #include "passes/precision/apply_decision.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/decide.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 namespace {

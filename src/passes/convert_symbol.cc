@@ -4,7 +4,7 @@
 
 #include "passes/conversion.h"
 #include "passes/pipelines.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 

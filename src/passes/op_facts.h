@@ -97,7 +97,7 @@ struct PermutesAxes {
 // An element of output 0 depends on the elements of the inputs in its own place. Inputs of another shape are broadcast
 // as NumPy does it; those of rank 1 with the role of statistics have one value (or a single one at all) for each
 // position of `statistics_axis` of the data.
-struct IsPointwise {
+struct IsElementwise {
   std::function<int(const Node&, int rank)> statistics_axis = nullptr;  // absent: 1
 };
 

@@ -10,7 +10,7 @@
 #include "passes/optimize/simplify.h"
 #include "passes/optimize/simplify_reshapes.h"
 #include "passes/pipeline.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 namespace {

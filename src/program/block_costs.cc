@@ -86,7 +86,7 @@ double BlockCosts::Loss(NodeId reader) const {
 bool BlockCosts::IsBetween(NodeId id) const {
   const Node& node = model_.graph().node(id);
   if (node.is_variable() || constant_[id] || model_.graph().InputsOf(id).size() != 1) return false;
-  return node.op()->Find<IsPointwise>() != nullptr || node.op()->Find<IsUnaryFunction>() != nullptr;
+  return node.op()->Find<IsElementwise>() != nullptr || node.op()->Find<IsUnaryFunction>() != nullptr;
 }
 
 // The convolution that makes what the node reads first, with functions between; nullopt where something else reads any

@@ -147,14 +147,14 @@ class KernelChoices {
 
   void AddCandidates(const LayerSite& site, Options* layer) const {
     for (const auto& [name, kernel] : LayerKernels()) {
-      const bool is_asked = site.producers.empty() ? kernel.takes == 0 : kernel.takes > 0;
-      if (!is_asked || kernel.takes > site.producers.size()) continue;
+      const bool is_asked = site.producers.empty() ? kernel.fused_producers == 0 : kernel.fused_producers > 0;
+      if (!is_asked || kernel.fused_producers > site.producers.size()) continue;
       std::optional<LayerMatch> match = kernel.match(site);
       if (!match) continue;
       match->step.choice = LayerChoice{&kernel, std::move(match->layer)};
       layer->options.options.push_back(OptionOf(site, kernel, match->step));
       layer->steps.push_back(std::move(match->step));
-      layer->taken.push_back(kernel.takes);
+      layer->taken.push_back(kernel.fused_producers);
     }
   }
 

@@ -1,4 +1,4 @@
-// The offline corridor, arrays included: a model in, the converted model out.
+// Offline conversion of a model, parameters included.
 #pragma once
 
 #include "passes/convert_symbol.h"

@@ -74,7 +74,7 @@ bool MayFollow(const Model& model, NodeId id) {
   const Graph& graph = model.graph();
   const Node& node = graph.node(id);
   if (node.is_variable() || node.num_visible_outputs() != 1 || graph.InputsOf(id).empty()) return false;
-  if (!node.op()->Find<IsPointwise>() && !node.op()->Find<IsUnaryFunction>()) return false;
+  if (!node.op()->Find<IsElementwise>() && !node.op()->Find<IsUnaryFunction>()) return false;
   return true;
 }
 

@@ -106,7 +106,7 @@ struct LayerKernel {
   // As long as the kernel is not measured on the machine, it has to take less than this part of oneDNN's time.
   double max_time_ratio;
   // How many producers it computes, too: the one that makes the first input, and so on. They are removed.
-  std::size_t takes = 0;
+  std::size_t fused_producers = 0;
   // It has no formula that holds on every machine: without samples nothing is predicted.
   bool needs_samples = false;
   // Where one computes a layer, oneDNN's convolutions keep channels last.

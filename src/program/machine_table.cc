@@ -159,13 +159,13 @@ void MachineTable::Read(const Json& file) {
 }
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
-                                                        const Otherwise& otherwise) {
+                                                        const Fallback& fallback) {
   auto table = std::make_shared<MachineTable>();
   try {
     const Json file = Json::parse(text);
     RequireFormat(file);
     const TunedKernels tuned = TunedOf(file);
-    if (otherwise != nullptr && file.contains("tuned") && !file.contains("steps")) return otherwise()->WithTuned(tuned);
+    if (fallback != nullptr && file.contains("tuned") && !file.contains("steps")) return fallback()->WithTuned(tuned);
     table->Read(file);
     table->tuned_ = tuned;
     Json header = Header(file);

@@ -26,9 +26,9 @@ class MachineTable : public Machine {
 
   // From the text of a machine file (docs/machines.md). Where it holds what timing chose and nothing else, times are
   // those of `otherwise`. Throws ArgumentError, which names `source`.
-  using Otherwise = std::function<std::shared_ptr<const MachineTable>()>;
+  using Fallback = std::function<std::shared_ptr<const MachineTable>()>;
   static std::shared_ptr<const MachineTable> Parse(const std::string& text, const std::string& source,
-                                                   const Otherwise& otherwise = nullptr);
+                                                   const Fallback& fallback = nullptr);
   // Whether the text is a machine file that an earlier version of this program wrote.
   static bool IsOfEarlierVersion(const std::string& text);
   // The text of a machine file ("": there is none yet) with more that timing chose.
@@ -39,7 +39,7 @@ class MachineTable : public Machine {
                                                   const std::set<std::string>& differentiated) const override;
   const std::string& json() const override { return header_; }
   // More where the library computes between casts, in layouts of its own.
-  double least_gain() const override { return capabilities_.onednn_has_bf16 ? 0.05 : 0.1; }
+  double min_gain() const override { return capabilities_.onednn_has_bf16 ? 0.05 : 0.1; }
 
   const std::string& name() const { return name_; }
   // Kernels that multiply int16, or by tiles, count where they were measured: a formula may promise what a CPU does not

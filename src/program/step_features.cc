@@ -42,12 +42,12 @@ bool IsLong(EltwiseKind kind) {
 }
 
 // Name of the law, and the point.
-struct Law {
+struct TimingModel {
   std::string name;
   std::vector<float> point;
 };
 
-Law SizeLaw(std::string name, const StepTypes& types) {
+TimingModel SizeModel(std::string name, const StepTypes& types) {
   double bytes = 0;
   for (const auto* side : {&types.inputs, &types.outputs}) {
     for (const TensorType& type : *side) bytes += NumElements(type) * static_cast<double>(BytesOf(type.dtype));
@@ -56,15 +56,16 @@ Law SizeLaw(std::string name, const StepTypes& types) {
 }
 
 // Memory with channels last is read in rows of so many elements.
-Law RowsLaw(std::string name, const StepTypes& types) {
-  Law law = SizeLaw(std::move(name), types);
+TimingModel RowsModel(std::string name, const StepTypes& types) {
+  TimingModel law = SizeModel(std::move(name), types);
   const TensorType& source = types.inputs[0];
   law.point.push_back(source.shape.rank() > 1 ? Log2Of(Axis(source, 1)) : 0);
   return law;
 }
 
 // `tensor` is the side that each weight meets element by element: a convolution's output, a deconvolution's source.
-Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
+TimingModel WindowModel(const std::string& name, const StepTypes& types, const TensorType& tensor,
+                        const IntTuple& strides) {
   const TensorType &source = types.inputs[0], &weights = types.inputs[1], &out = types.outputs[0];
   const double in_channels = Axis(source, 1), out_channels = Axis(out, 1);
   const double per_channel = NumElements(weights) / out_channels;  // input channels of a group times the kernel's area
@@ -83,70 +84,72 @@ Law WindowLaw(const std::string& name, const StepTypes& types, const TensorType&
 }
 
 // Rows, columns, length of the sums, number of products.
-Law ProductLaw(const char* name, const StepTypes& types, double rows, double length) {
+TimingModel ProductModel(const char* name, const StepTypes& types, double rows, double length) {
   const double columns = Last(types.outputs[0]);
   return {name,
           {Log2Of(rows), Log2Of(columns), Log2Of(length), Log2Of(NumElements(types.outputs[0]) / rows / columns)}};
 }
 
-Law LawOf(const ConvolutionSpec& spec, const StepTypes& types) {
-  return WindowLaw("convolution", types, types.outputs[0], spec.strides);
+TimingModel TimingModelOf(const ConvolutionSpec& spec, const StepTypes& types) {
+  return WindowModel("convolution", types, types.outputs[0], spec.strides);
 }
-Law LawOf(const DeconvolutionSpec& spec, const StepTypes& types) {
-  return WindowLaw("deconvolution", types, types.inputs[0], spec.strides);
+TimingModel TimingModelOf(const DeconvolutionSpec& spec, const StepTypes& types) {
+  return WindowModel("deconvolution", types, types.inputs[0], spec.strides);
 }
-Law LawOf(const InnerProductSpec&, const StepTypes& types) {
-  return ProductLaw("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
+TimingModel TimingModelOf(const InnerProductSpec&, const StepTypes& types) {
+  return ProductModel("inner_product", types, Axis(types.inputs[0], 0), Last(types.inputs[0]));
 }
-Law LawOf(const MatMulSpec&, const StepTypes& types) {
+TimingModel TimingModelOf(const MatMulSpec&, const StepTypes& types) {
   const int rank = types.outputs[0].shape.rank();
-  return ProductLaw("matmul", types, Axis(types.outputs[0], rank - 2), Last(types.inputs[0]));
+  return ProductModel("matmul", types, Axis(types.outputs[0], rank - 2), Last(types.inputs[0]));
 }
-Law LawOf(const AttentionSpec& spec, const StepTypes& types) {
+TimingModel TimingModelOf(const AttentionSpec& spec, const StepTypes& types) {
   const TensorType &queries = types.inputs[0], &out = types.outputs[0];
   const double rows = Axis(queries, spec.interleaved ? 0 : 2);
   return {"attention", {Log2Of(rows), Log2Of(Last(queries)), Log2Of(NumElements(out) / rows / Last(out))}};
 }
-Law LawOf(const RecurrenceSpec&, const StepTypes& types) {
+TimingModel TimingModelOf(const RecurrenceSpec&, const StepTypes& types) {
   const TensorType& data = types.inputs[0];
   return {"recurrence",
           {Log2Of(Axis(data, 0)), Log2Of(Axis(data, 1)), Log2Of(Last(data)), Log2Of(NumElements(types.inputs[1]))}};
 }
-Law LawOf(const PoolingSpec& spec, const StepTypes& types) {
-  Law law = SizeLaw(spec.kind == PoolingKind::kMax ? "pooling_max" : "pooling_average", types);
+TimingModel TimingModelOf(const PoolingSpec& spec, const StepTypes& types) {
+  TimingModel law = SizeModel(spec.kind == PoolingKind::kMax ? "pooling_max" : "pooling_average", types);
   double area = 1;
   for (const std::int64_t size : spec.kernel) area *= static_cast<double>(size);
   law.point.push_back(Log2Of(area));
   law.point.push_back(Log2Of(NumElements(types.outputs[0])));
   return law;
 }
-Law LawOf(const EltwiseSpec& spec, const StepTypes& types) {
-  return SizeLaw(std::string("eltwise_") + NameOf(spec.kind), types);
+TimingModel TimingModelOf(const EltwiseSpec& spec, const StepTypes& types) {
+  return SizeModel(std::string("eltwise_") + NameOf(spec.kind), types);
 }
-Law LawOf(const SoftmaxSpec& spec, const StepTypes& types) {
+TimingModel TimingModelOf(const SoftmaxSpec& spec, const StepTypes& types) {
   const int rank = types.inputs[0].shape.rank();
-  Law law = SizeLaw(spec.axis == rank - 1 ? "softmax" : "softmax_across", types);
+  TimingModel law = SizeModel(spec.axis == rank - 1 ? "softmax" : "softmax_across", types);
   law.point.push_back(Log2Of(Axis(types.inputs[0], spec.axis)));
   return law;
 }
-Law LawOf(const LayerNormSpec& spec, const StepTypes& types) {
-  Law law = SizeLaw(spec.kKind.name, types);
+TimingModel TimingModelOf(const LayerNormSpec& spec, const StepTypes& types) {
+  TimingModel law = SizeModel(spec.kKind.name, types);
   law.point.push_back(Log2Of(Last(types.inputs[0])));
   return law;
 }
-Law LawOf(const BinarySpec& spec, const StepTypes& types) {
+TimingModel TimingModelOf(const BinarySpec& spec, const StepTypes& types) {
   const bool broadcasts = types.inputs[0].shape != types.inputs[1].shape;
-  return SizeLaw(std::string(spec.kKind.name) + (broadcasts ? "_broadcast" : ""), types);
+  return SizeModel(std::string(spec.kKind.name) + (broadcasts ? "_broadcast" : ""), types);
 }
-Law LawOf(const ScaleShiftSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
-Law LawOf(const ReorderSpec& spec, const StepTypes& types) { return RowsLaw(spec.kKind.name, types); }
-Law LawOf(const KernelSpec& spec, const StepTypes& types) {
+TimingModel TimingModelOf(const ScaleShiftSpec& spec, const StepTypes& types) {
+  return RowsModel(spec.kKind.name, types);
+}
+TimingModel TimingModelOf(const ReorderSpec& spec, const StepTypes& types) { return RowsModel(spec.kKind.name, types); }
+TimingModel TimingModelOf(const KernelSpec& spec, const StepTypes& types) {
   const auto bytes = static_cast<double>(CostOf({spec, {}, {}, 0, ""}, types).bytes());
   return {std::string(spec.kKind.name) + "_" + spec.name, {Log2Of(bytes)}};
 }
 template <class Spec>
-Law LawOf(const Spec& spec, const StepTypes& types) {
-  return SizeLaw(spec.kKind.name, types);
+TimingModel TimingModelOf(const Spec& spec, const StepTypes& types) {
+  return SizeModel(spec.kKind.name, types);
 }
 
 // With the operands' dtype, and the result's.
@@ -173,10 +176,10 @@ SampleKey FunctionKey(EltwiseKind kind) {
 float Log2Of(double size) { return static_cast<float>(std::log2(std::max(size, 1.0))); }
 
 std::vector<float> WindowFeatures(const StepTypes& types, const TensorType& tensor, const IntTuple& strides) {
-  return WindowLaw("", types, tensor, strides).point;
+  return WindowModel("", types, tensor, strides).point;
 }
 
-std::vector<float> DenseFeatures(const StepTypes& types) { return LawOf(InnerProductSpec{}, types).point; }
+std::vector<float> DenseFeatures(const StepTypes& types) { return TimingModelOf(InnerProductSpec{}, types).point; }
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
   StepFeatures features;
@@ -186,7 +189,7 @@ StepFeatures FeaturesOf(const Step& step, const StepTypes& types) {
     features.point = step.layer()->Features();
     if (kernel.fallback != nullptr) features.fallback = KeyOf(kernel.fallback, types);
   } else {
-    Law law = std::visit([&](const auto& spec) { return LawOf(spec, types); }, step.spec);
+    TimingModel law = std::visit([&](const auto& spec) { return TimingModelOf(spec, types); }, step.spec);
     features.key = KeyOf(step, std::move(law.name), types);
     features.point = std::move(law.point);
     features.by_onednn = KindOf(step.spec).by_onednn;

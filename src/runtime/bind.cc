@@ -11,12 +11,12 @@
 #include "passes/gradient/use_training_forms.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
-#include "program/fit_precision.h"
 #include "program/lowering.h"
 #include "program/reference_runner.h"
+#include "program/revert_unprofitable_casts.h"
 #include "program/threads.h"
 #include "runtime/find_machine.h"
 
@@ -178,7 +178,8 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
   if (options.mode != NumericMode::kFast || options.monitor) return;
   const std::set<std::string> kept =
       reduce ? NodesOf(reduce->conversion.force, model->symbol) : std::set<std::string>();
-  FittedModel fitted = FitPrecision(model->symbol, model->params, input_types, machine, kept, differentiated);
+  RevertedModel fitted =
+      RevertUnprofitableCasts(model->symbol, model->params, input_types, machine, kept, differentiated);
   if (fitted.low_after < fitted.low_before) {
     model->notice = fitted.low_after == 0
                         ? fmt::format(kNothingPays, "low precision", machine->name(), kRunAnyway)

@@ -86,7 +86,7 @@ GradientGraph GraphOf(const Symbol& symbol, const std::vector<std::string>& diff
 }
 
 // Computes so much again that what is kept for the backward pass fits into the budget.
-GradientGraph Fitted(GradientGraph graph, const TypeMap& variable_types, std::int64_t budget) {
+GradientGraph FitMemoryBudget(GradientGraph graph, const TypeMap& variable_types, std::int64_t budget) {
   return MapGraph(std::move(graph), [&](const Graph& joint) {
     const Types types = Infer(joint, TypesOfVariables(Symbol(joint.outputs()), variable_types));
     return RecomputeToFit(joint, types, budget);
@@ -145,7 +145,7 @@ GradientExecutor::Binding::Binding(const Symbol& given, const TypeMap& given_typ
   for (std::size_t i = 0; i < output_types.size(); ++i) all_types[NameOfOutputGradient(i)] = output_types[i];
   all_types[kRandomKey] = {DType::kInt64, Shape{2}};
   GradientGraph graph = GraphOf(symbol, gradient_names, all_types, options);
-  if (options.memory_budget) graph = Fitted(std::move(graph), all_types, *options.memory_budget);
+  if (options.memory_budget) graph = FitMemoryBudget(std::move(graph), all_types, *options.memory_budget);
   model.symbol = Symbol(JointGraph(graph).outputs(), symbol.np_shape());
 
   onednn::CompileOptions compile = onednn::CompileOptionsFor(options.bind, model.machine);

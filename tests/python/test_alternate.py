@@ -216,14 +216,14 @@ def small_products(exponent, **settings):
 
 @pytest.mark.parametrize("exponent", [-120, -126, -130])
 @pytest.mark.parametrize("mode", ["auto", "f32", "scaled"])
-def test_products_of_small_numbers_are_rounded_once(mode, exponent):
+def test_products_of_denormals_are_rounded_once(mode, exponent):
     found, exact, counts = small_products(exponent, forward=True, mode=mode)
     assert np.mean(found != exact) <= 5e-4
     assert counts["native"] == 0
     assert counts["scaled"] == (mode != "f32" and NATIVE)
 
 
-def test_native_products_of_small_numbers_are_lost():
+def test_native_products_of_denormals_are_lost():
     found, exact, counts = small_products(-126, forward=False)
     assert counts["native"] == NATIVE
     assert (np.mean(found != exact) >= 0.95) == NATIVE
@@ -314,7 +314,7 @@ def test_normal_gradients_of_a_network_run_natively():
         assert error <= 0.02 * np.sqrt(np.mean(gradient**2)), name
 
 
-def test_plans_say_which_steps_keep_small_numbers():
+def test_plans_say_which_steps_keep_denormals():
     symbol, data_shape, weight_shape = layer("FullyConnected")
     types = {"input_dtypes": "bfloat16", "machine": "any"}
     with amp.alternate(forward=True, mode="auto"):

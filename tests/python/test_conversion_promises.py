@@ -183,7 +183,7 @@ def test_float32_stays_float32_whatever_the_environment_says():
 
 
 @pytest.mark.skipif(amp.cpu_info()["native_bfloat16"], reason="the CPU's bfloat16 instructions flush denormals")
-def test_small_numbers_without_bfloat16_instructions():
+def test_denormals_without_bfloat16_instructions():
     image = np.full((1, 64, 28, 28), 2.0**-127, "float32")
     weight = np.zeros((64, 64, 3, 3), "float32")
     weight[np.arange(64), np.arange(64), 1, 1] = 1

@@ -82,7 +82,7 @@ def test_modules_that_do_not_exist():
     [
         (lambda: mx.conext, "'amp.mxnet' has no attribute 'conext'; did you mean 'context'"),
         (lambda: mx.Executer, "'amp.mxnet' has no attribute 'Executer'"),
-        (lambda: mx.io.ImageDetRecordIter, "mxnet.io.ImageDetRecordIter is left out: pictures with boxes"),
+        (lambda: mx.io.ImageDetRecordIter, "mxnet.io.ImageDetRecordIter is not supported: pictures with boxes"),
         (lambda: mx.sym.contrib.quantize_v2, "int8 quantization is not supported"),
         (lambda: mx.io.NDArayIter, "did you mean 'NDArrayIter'"),
         (lambda: mx.mxnet, "has no attribute 'mxnet'"),

@@ -118,7 +118,7 @@ void AssignAttention(LayoutBuilder* builder, Step step) {
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     const bool is_readable = is_separate && i < 3 && HasDenseRows(builder->LayoutOf(step.inputs[i]));
     if (is_readable) continue;
-    step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "our kernel reads rows of heads");
+    step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "own kernel requires rows of heads");
   }
   const TensorType type = builder->TypeOf(step.outputs[0]);
   const Desc like_queries = DenseLike(builder->LayoutOf(step.inputs[0]), type);

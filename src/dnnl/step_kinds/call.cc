@@ -36,7 +36,7 @@ std::unique_ptr<const OwnKernel> MakeCall(const Step& step, const LaidOutProgram
 
 void AssignRowMajor(LayoutBuilder* builder, Step step) {
   const char* reason = BackEndOf(step.spec).is_reference ? "a reference kernel reads row-major memory"
-                                                         : "our kernel reads row-major memory";
+                                                         : "own kernel requires row-major memory";
   for (ValueId& input : step.inputs) input = builder->InRowMajor(input, step.node, reason);
   builder->Append(std::move(step));
 }

@@ -147,11 +147,11 @@ void AssignChannelSums(LayoutBuilder* builder, Step step) {
   const std::size_t tensors = NumSummedTensors(step);
   ValueId& last = step.inputs[tensors - 1];
   if (!ChannelRowsOf(builder->LayoutOf(last))) {
-    last = builder->InRowMajor(last, step.node, "our kernel reads channels first or last");
+    last = builder->InRowMajor(last, step.node, "own kernel requires channels first or last");
   }
   if (!HaveSameRows(builder->LayoutOf(step.inputs[0]), builder->LayoutOf(last))) {
     const Desc layout = DenseCopy(builder->LayoutOf(last), builder->TypeOf(step.inputs[0]));
-    step.inputs[0] = builder->InLayout(step.inputs[0], layout, step.node, "our kernel reads two tensors in one order");
+    step.inputs[0] = builder->InLayout(step.inputs[0], layout, step.node, "own kernel requires two tensors in one order");
   }
   for (std::size_t i = tensors; i < step.inputs.size(); ++i) {
     step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "");

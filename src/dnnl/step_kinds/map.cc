@@ -6,7 +6,7 @@
 
 #include "dnnl/channel_rows.h"
 #include "dnnl/step_kind.h"
-#include "dnnl/walk_layouts.h"
+#include "dnnl/strided_iterator.h"
 #include "kernels/elementwise/map.h"
 #include "nnvm/error.h"
 #include "program/kernel_types.h"
@@ -65,7 +65,7 @@ void AssignMap(LayoutBuilder* builder, Step step) {
     const bool is_walkable = WalkTogether({layout, builder->LayoutOf(input)}).has_value();
     if (is_walkable && (has_order || !is_whole)) continue;
     const Desc in_order = is_whole ? DenseCopy(layout, in) : PlainDesc(in);
-    input = builder->InLayout(input, in_order, step.node, "our kernel reads memory in the order of the result");
+    input = builder->InLayout(input, in_order, step.node, "own kernel requires the order of the result");
   }
   builder->SetLayout(out, layout);
   builder->Append(std::move(step));

@@ -93,7 +93,7 @@ void AssignPoolingGradient(LayoutBuilder* builder, Step step) {
     if (FitsOrder(builder->LayoutOf(input), order)) continue;
     const Desc layout = DenseWithBlocksOf(order, builder->TypeOf(input));
     input = builder->InLayout(input, FitsOrder(layout, order) ? layout : PlainDesc(builder->TypeOf(input)), step.node,
-                              "our kernel reads tensors in one order");
+                              "own kernel requires tensors in one order");
   }
   builder->Append(std::move(step));
 }

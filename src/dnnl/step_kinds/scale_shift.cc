@@ -50,7 +50,7 @@ void AssignScaleShift(LayoutBuilder* builder, Step step) {
   const TensorType type = builder->TypeOf(out);
   builder->SetLayout(out, DenseCopy(builder->LayoutOf(step.inputs[0]), type));
   if (!HaveSameRows(builder->LayoutOf(step.inputs[0]), builder->LayoutOf(out))) {
-    step.inputs[0] = builder->InRowMajor(step.inputs[0], step.node, "our kernel reads channels first or last");
+    step.inputs[0] = builder->InRowMajor(step.inputs[0], step.node, "own kernel requires channels first or last");
     builder->SetLayout(out, PlainDesc(type));
   }
   for (std::size_t i = 1; i < step.inputs.size(); ++i) {

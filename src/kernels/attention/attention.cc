@@ -45,7 +45,7 @@ class Row {
 
   void Run() {
     Begin();
-    const std::int64_t block = KeyBlock(job_), num_blocks = block == 0 ? 0 : Quotient(num_seen_, block);
+    const std::int64_t block = KeyBlock(job_), num_blocks = block == 0 ? 0 : CeilDiv(num_seen_, block);
     for (std::int64_t i = 0; i < num_blocks; ++i) {
       const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
       AddBlock(first, std::min(num_seen_, first + block));
@@ -143,11 +143,11 @@ constexpr std::int64_t kRows =
 
 Parts PartsOf(const Attention& job) {
   const std::int64_t heads = job.num_batch * job.num_heads;
-  const std::int64_t pieces = heads % job.num_threads == 0 ? 1 : Quotient(4 * job.num_threads, heads);
-  const std::int64_t share = Quotient(job.num_queries, pieces);
+  const std::int64_t pieces = heads % job.num_threads == 0 ? 1 : CeilDiv(4 * job.num_threads, heads);
+  const std::int64_t share = CeilDiv(job.num_queries, pieces);
   Parts parts;
   parts.queries = std::min(kMaxQueries, std::max(kRows, RoundUp(share, kRows)));
-  parts.per_head = Quotient(job.num_queries, parts.queries);
+  parts.per_head = CeilDiv(job.num_queries, parts.queries);
   parts.count = heads * parts.per_head;
   return parts;
 }

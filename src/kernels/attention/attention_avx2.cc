@@ -15,7 +15,7 @@ constexpr std::int64_t kRows = 6;
 constexpr std::int64_t kKeyBlock = 512;
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
-inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t Min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t KeyBlock(const Attention& job) { return job.key_block == 0 ? kKeyBlock : job.key_block; }
 inline __m256 Plus(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 
@@ -82,7 +82,7 @@ struct Sizes {
 
   explicit Sizes(const Attention& job) {
     query_row = RoundUp(job.size, kLanes);
-    block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
+    block = RoundUp(Min(job.num_keys, KeyBlock(job)), kPanel);
     value_row = RoundUp(job.value_size, kPanel);
     keys = 0;
     values = keys + block * job.size;
@@ -90,7 +90,7 @@ struct Sizes {
     scores = queries + kRows * query_row;
     weights = scores + kRows * block;
     sums = weights + kRows * block;
-    total = sums + Smaller(job.num_queries, kMaxQueries) * value_row;
+    total = sums + Min(job.num_queries, kMaxQueries) * value_row;
   }
 };
 
@@ -110,7 +110,7 @@ class Kernel {
     const std::int64_t block = KeyBlock(job_), num_blocks = (most_seen_ + block - 1) / block;
     for (std::int64_t i = 0; i < num_blocks; ++i) {
       const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
-      const std::int64_t count = Smaller(block, most_seen_ - first);
+      const std::int64_t count = Min(block, most_seen_ - first);
       PackKeys(first, count);
       PackValues(first, count);
       for (std::int64_t row = 0; row < part_.num_queries; row += kRows) AddBlock(row, first, count);
@@ -156,7 +156,7 @@ class Kernel {
                         : _mm256_setzero_ps();
         }
         Transpose(rows);
-        const std::int64_t depth = Smaller(kLanes, job_.size - i);
+        const std::int64_t depth = Min(kLanes, job_.size - i);
         for (std::int64_t k = 0; k < depth; ++k) _mm256_storeu_ps(to + (i + k) * kPanel, rows[k]);
       }
     }
@@ -174,10 +174,10 @@ class Kernel {
   }
 
   void AddBlock(std::int64_t row, std::int64_t first, std::int64_t count) {
-    const std::int64_t num_rows = Smaller(kRows, part_.num_queries - row);
+    const std::int64_t num_rows = Min(kRows, part_.num_queries - row);
     std::int64_t seen = 0;  // of this block, by any of the rows
     for (std::int64_t r = 0; r < num_rows; ++r) {
-      const std::int64_t own = Smaller(seen_[row + r] - first, count);
+      const std::int64_t own = Min(seen_[row + r] - first, count);
       seen = own > seen ? own : seen;
     }
     if (seen <= 0) return;
@@ -203,7 +203,7 @@ class Kernel {
   // The keys from `key` on, before `end`, that the query sees.
   __m256 SeenLanes(std::int64_t row, std::int64_t key, std::int64_t end) const {
     const std::uint8_t* mask = part_.data.mask == nullptr ? nullptr : part_.data.mask + row * job_.seen.row + key;
-    return amp::kernels::SeenLanes(mask, Smaller(seen_[row], end) - key);
+    return amp::kernels::SeenLanes(mask, Min(seen_[row], end) - key);
   }
 
   // Scores become weights, relative to the largest score so far; returns what earlier sums are to be multiplied by.

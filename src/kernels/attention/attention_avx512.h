@@ -24,7 +24,7 @@ constexpr int kChains = 4;            // sums of a row that do not wait for each
 constexpr std::int64_t kDepth = 128;  // units of a panel of values that stay in the first-level cache
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
-inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t Min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t KeyBlock(const Attention& job) { return job.key_block == 0 ? kKeyBlock : job.key_block; }
 inline __m512i LoadUnits(const void* units) { return _mm512_loadu_si512(units); }
 
@@ -104,10 +104,10 @@ struct Sizes {
   std::int64_t keys, values, queries, scores, sums, total;
 
   Sizes(const Attention& job, std::int64_t per_unit) {
-    const std::int64_t num_queries = Smaller(job.num_queries, kMaxQueries);
+    const std::int64_t num_queries = Min(job.num_queries, kMaxQueries);
     key_units = (job.size + per_unit - 1) / per_unit;
     query_row = RoundUp(key_units, kLanes);
-    block = RoundUp(Smaller(job.num_keys, KeyBlock(job)), kPanel);
+    block = RoundUp(Min(job.num_keys, KeyBlock(job)), kPanel);
     value_row = RoundUp(job.value_size, kPanel);
     value_units = block / per_unit;
     score_row = block + kLanes;  // neighbours do not meet in the same lines of a cache
@@ -115,7 +115,7 @@ struct Sizes {
     values = keys + block * key_units;
     queries = values + value_row * value_units;
     scores = queries + num_queries * query_row;
-    sums = scores + Smaller(num_queries, kScoreRows) * score_row;
+    sums = scores + Min(num_queries, kScoreRows) * score_row;
     total = sums + num_queries * value_row;
   }
 };
@@ -154,7 +154,7 @@ void ForSeenKeys(const std::uint8_t* mask, std::int64_t seen, std::int64_t count
 
 // Beside each query a share of what the next part reads first.
 [[gnu::always_inline]] inline void PrefetchNext(const Attention& job, const AttentionPart& part, std::int64_t row) {
-  const std::int64_t keys = Smaller(job.num_keys, KeyBlock(job));
+  const std::int64_t keys = Min(job.num_keys, KeyBlock(job));
   const std::int64_t begin = row * keys / part.num_queries, end = (row + 1) * keys / part.num_queries;
   PrefetchRows(job, part.next_queries, job.queries.row, row, row + 1, job.size);
   PrefetchRows(job, part.next_keys, job.keys.row, begin, end, job.size);
@@ -174,7 +174,7 @@ class Kernel {
     const std::int64_t block = KeyBlock(job_), num_blocks = (most_seen_ + block - 1) / block;
     for (std::int64_t i = 0; i < num_blocks; ++i) {
       const std::int64_t first = (job_.last_key_first ? num_blocks - 1 - i : i) * block;
-      const std::int64_t count = Smaller(block, most_seen_ - first);
+      const std::int64_t count = Min(block, most_seen_ - first);
       PackKeys(first, count);
       PackValues(first, count);
       AddBlock(first, count);
@@ -226,7 +226,7 @@ class Kernel {
                                     : _mm512_setzero_si512();
         }
         Transpose(rows);
-        const std::int64_t num_units = Smaller(kLanes, sizes_.key_units - unit);
+        const std::int64_t num_units = Min(kLanes, sizes_.key_units - unit);
         for (std::int64_t i = 0; i < num_units; ++i) _mm512_storeu_si512(to + (unit + i) * kPanel, rows[i]);
       }
     }
@@ -255,7 +255,7 @@ class Kernel {
   void AddBlock(std::int64_t first, std::int64_t count) {
     FindBlockSeen(first, count);
     for (std::int64_t row = 0; row < part_.num_queries; row += kScoreRows) {
-      AddRows(row, Smaller(part_.num_queries, row + kScoreRows), first, count);
+      AddRows(row, Min(part_.num_queries, row + kScoreRows), first, count);
     }
   }
 
@@ -273,7 +273,7 @@ class Kernel {
   // How many keys of the block any row of a strip sees.
   void FindBlockSeen(std::int64_t first, std::int64_t count) {
     for (std::int64_t row = 0; row < part_.num_queries; ++row) {
-      const std::int64_t own = Smaller(seen_[row] - first, count);
+      const std::int64_t own = Min(seen_[row] - first, count);
       std::int64_t& seen = strip_seen_[row / kRows];
       seen = row % kRows == 0 || own > seen ? own : seen;
     }
@@ -284,11 +284,11 @@ class Kernel {
     for (std::int64_t key = 0; key < count; key += kPanel) {
       const std::int32_t* panel = units_ + sizes_.keys + key * sizes_.key_units;
       for (std::int64_t row = begin; row < end; row += kRows) {
-        const std::int64_t seen = Smaller(kPanel, strip_seen_[row / kRows] - key);
+        const std::int64_t seen = Min(kPanel, strip_seen_[row / kRows] - key);
         if (seen <= 0) continue;
-        MultiplyOf<Arithmetic>(Smaller(kRows, end - row), seen)(units_ + sizes_.queries + row * sizes_.query_row,
-                                                                sizes_.query_row, panel, sizes_.key_units, nullptr,
-                                                                Scores(row) + key, sizes_.score_row);
+        MultiplyOf<Arithmetic>(Min(kRows, end - row), seen)(units_ + sizes_.queries + row * sizes_.query_row,
+                                                            sizes_.query_row, panel, sizes_.key_units, nullptr,
+                                                            Scores(row) + key, sizes_.score_row);
       }
     }
   }
@@ -300,9 +300,9 @@ class Kernel {
       const std::int32_t* panel = units_ + sizes_.values + (column / kPanel * sizes_.value_units + unit) * kPanel;
       for (std::int64_t row = begin; row < end; row += kRows) {
         const std::int64_t seen = strip_seen_[row / kRows];
-        const std::int64_t num_units = Smaller(kDepth, (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit - unit);
+        const std::int64_t num_units = Min(kDepth, (seen + Arithmetic::kPerUnit - 1) / Arithmetic::kPerUnit - unit);
         if (seen <= 0 || num_units <= 0) continue;
-        MultiplyOf<Arithmetic>(Smaller(kRows, end - row), Smaller(kPanel, job_.value_size - column))(
+        MultiplyOf<Arithmetic>(Min(kRows, end - row), Min(kPanel, job_.value_size - column))(
             reinterpret_cast<std::int32_t*>(Scores(row)) + unit, sizes_.score_row, panel, num_units,
             unit == 0 ? factors_ + row : kOnes, Sums(row) + column, sizes_.value_row);
       }
@@ -321,7 +321,7 @@ class Kernel {
   template <class F>
   void ForSeen(std::int64_t row, std::int64_t first, std::int64_t count, F f) const {
     const std::uint8_t* mask = part_.data.mask == nullptr ? nullptr : part_.data.mask + row * job_.seen.row + first;
-    ForSeenKeys(mask, Smaller(seen_[row] - first, count), count, f);
+    ForSeenKeys(mask, Min(seen_[row] - first, count), count, f);
   }
 
   // What the query has seen so far now is relative to its largest score; returns the factor of what was summed up.

@@ -20,9 +20,9 @@ struct Parts {
 
   explicit Parts(const Attention& job) {
     const std::int64_t heads = job.num_batch * job.num_kv_heads;
-    const std::int64_t min_segments = heads == 0 ? 1 : Quotient(kMinParts, heads);
-    keys = std::max(kSegmentUnit, RoundUp(Quotient(job.num_keys, min_segments), kSegmentUnit));
-    per_head = std::max<std::int64_t>(1, Quotient(job.num_keys, keys));
+    const std::int64_t min_segments = heads == 0 ? 1 : CeilDiv(kMinParts, heads);
+    keys = std::max(kSegmentUnit, RoundUp(CeilDiv(job.num_keys, min_segments), kSegmentUnit));
+    per_head = std::max<std::int64_t>(1, CeilDiv(job.num_keys, keys));
     keys = std::min(keys, job.num_keys);
     count = heads * per_head;
   }

@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxKeyBlock = 512;
 constexpr std::int64_t kMaxStrips = (kMaxKeyBlock + kStrip - 1) / kStrip;
 
 inline std::int64_t RoundUp(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
-inline std::int64_t Smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+inline std::int64_t Min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t Greater(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
 // Element (r, u) of a left-hand side, `row` and `unit` apart.
@@ -104,10 +104,10 @@ void MultiplyBlock(std::int64_t num_rows, std::int64_t num_columns, Left a, Righ
     const float* panel = b.data + column / kPanel * b.panel;
     for (std::int64_t row = 0; row < num_rows; row += kStrip) {
       const StripRange& range = ranges[row / kStrip];
-      const std::int64_t width = Smaller(kPanel, range.num_columns - column), depth = range.end_unit - range.first_unit;
+      const std::int64_t width = Min(kPanel, range.num_columns - column), depth = range.end_unit - range.first_unit;
       if (width <= 0 || (depth <= 0 && adds)) continue;  // sums of nothing are written, too
       const Left left{a.data + row * a.row + range.first_unit * a.unit, a.row, a.unit};
-      StripOf<V>(Smaller(kStrip, num_rows - row), (width + V::kLanes - 1) / V::kLanes)(
+      StripOf<V>(Min(kStrip, num_rows - row), (width + V::kLanes - 1) / V::kLanes)(
           left, panel + range.first_unit * b.unit, b.unit, depth, adds, c + row * c_row + column, c_row);
     }
   }
@@ -124,7 +124,7 @@ struct BackwardSizes {
   BackwardSizes(const Attention& job, std::int64_t num_keys) {
     constexpr std::int64_t kPanel = V::kVectors * V::kLanes, kPadding = 16, kBlockFloats = 1 << 15;
     const std::int64_t fitting = kBlockFloats / Greater(1, Greater(job.size, job.value_size)) / 64 * 64;
-    block = Smaller(num_keys, Smaller(kMaxKeyBlock, Greater(64, fitting)));
+    block = Min(num_keys, Min(kMaxKeyBlock, Greater(64, fitting)));
     row = RoundUp(job.size, V::kLanes) + kPadding;
     value_row = RoundUp(job.value_size, V::kLanes) + kPadding;
     weight_row = RoundUp(block, kPanel) + kPadding;
@@ -155,11 +155,11 @@ class BackwardKernel {
     const std::int64_t group = forward_.num_heads / forward_.num_kv_heads;
     Clear(part_.query_sums, group * forward_.num_queries * QuerySumRow(job_));
     for (first_key_ = part_.first_key; first_key_ < part_.end_key; first_key_ += sizes_.block) {
-      num_keys_ = Smaller(sizes_.block, part_.end_key - first_key_);
+      num_keys_ = Min(sizes_.block, part_.end_key - first_key_);
       BeginKeys();
       for (head_ = 0; head_ < group; ++head_) {
         for (first_row_ = 0; first_row_ < forward_.num_queries; first_row_ += kRowBlock) {
-          num_rows_ = Smaller(kRowBlock, forward_.num_queries - first_row_);
+          num_rows_ = Min(kRowBlock, forward_.num_queries - first_row_);
           AddRows();
         }
       }
@@ -206,7 +206,7 @@ class BackwardKernel {
           rows[k] = key + k < num_keys_ ? V::LoadPart(from + (key + k) * bytes, forward_.is_bf16, i, size) : V::All(0);
         }
         V::Transpose(rows);
-        for (std::int64_t k = 0; k < Smaller(V::kLanes, size - i); ++k) V::Store(columns + (i + k) * kPanel, rows[k]);
+        for (std::int64_t k = 0; k < Min(V::kLanes, size - i); ++k) V::Store(columns + (i + k) * kPanel, rows[k]);
       }
     }
   }
@@ -250,7 +250,7 @@ class BackwardKernel {
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       const float lse = data.lse[head_ * forward_.statistics.head + (first_row_ + row) * forward_.statistics.row];
       const std::int64_t count = NumSeenKeys(forward_, seen, first_row_ + row) - first_key_;
-      seen_[row] = lse == -__builtin_inff() ? 0 : Smaller(num_keys_, Greater(0, count));
+      seen_[row] = lse == -__builtin_inff() ? 0 : Min(num_keys_, Greater(0, count));
       std::int64_t& of_strip = strip_seen_[row / kStrip];
       of_strip = row % kStrip == 0 ? seen_[row] : Greater(of_strip, seen_[row]);
       most_seen_ = Greater(most_seen_, seen_[row]);

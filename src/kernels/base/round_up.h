@@ -7,8 +7,8 @@
 namespace amp::kernels {
 
 // How many units of `by` hold x.
-constexpr std::int64_t Quotient(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
+constexpr std::int64_t CeilDiv(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 // The next multiple of `to`, or x.
-constexpr std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return Quotient(x, to) * to; }
+constexpr std::int64_t RoundUp(std::int64_t x, std::int64_t to) { return CeilDiv(x, to) * to; }
 
 }  // namespace amp::kernels

@@ -22,7 +22,7 @@ constexpr std::int64_t kBlocks = 1024;  // that a thread takes at a time
 void RunDropoutMask(const DropoutMask& job, const RandomStream& stream, std::int64_t count, float* mask) {
   const auto run = Active().blocks;
   const std::int64_t whole = count / 4;
-  ParallelFor(Quotient(whole, kBlocks), 2, [&](std::int64_t i) {
+  ParallelFor(CeilDiv(whole, kBlocks), 2, [&](std::int64_t i) {
     run(job, stream, i * kBlocks, std::min(kBlocks, whole - i * kBlocks), mask + 4 * i * kBlocks);
   });
   if (count % 4 == 0) return;

@@ -64,7 +64,7 @@ bool Map::IsResultType(ElementType type) {
 void Map::Run(const void* const* operands, void* const* results) const {
   const auto range = Active().range;
   const MapView view{walks_.data(), walks_.size(), steps_.data(), steps_.size(), results_.data(), results_.size()};
-  ParallelFor(Quotient(count_, kChunk), 1,
+  ParallelFor(CeilDiv(count_, kChunk), 1,
               [&](std::int64_t i) { range(view, operands, results, i * kChunk, std::min(count_, (i + 1) * kChunk)); });
 }
 

@@ -64,7 +64,7 @@ void RunScaleShift(const ScaleShift& job, const void* x, void* y) {
   const std::int64_t total = job.batch * job.blocks * job.rows;
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, job.channels));
   const std::int64_t row_bytes = job.channels * (job.x_is_bf16 ? 2 : 4);
-  const std::int64_t ahead = job.x_row == job.channels ? 0 : Quotient(kBytesAhead, row_bytes);
+  const std::int64_t ahead = job.x_row == job.channels ? 0 : CeilDiv(kBytesAhead, row_bytes);
   ParallelFor(total, grain, [&](std::int64_t i) {
     const std::int64_t r = i % job.rows, block = i / job.rows % job.blocks, n = i / job.rows / job.blocks;
     const std::int64_t first = job.planes ? block : block * job.channels;

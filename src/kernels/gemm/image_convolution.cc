@@ -39,18 +39,18 @@ struct Bands {
 // Rows of results that two bands pool are computed twice, so there are as many as all threads need.
 Bands PooledBandsOf(const ImageConvolution& job) {
   const std::int64_t threads = job.product.num_threads, height = job.pool.height;
-  const std::int64_t rows = Quotient(height, threads / std::gcd(job.product.batch, threads));
-  return {rows, Quotient(height, rows)};
+  const std::int64_t rows = CeilDiv(height, threads / std::gcd(job.product.batch, threads));
+  return {rows, CeilDiv(height, rows)};
 }
 
 // Rows that windows share are copied once for a band. All threads get about the same.
 Bands BandsOf(const ImageConvolution& job) {
   constexpr std::int64_t kMaxRows = 8;
   if (job.pools()) return PooledBandsOf(job);
-  const std::int64_t height = job.product.height, least = Quotient(height, kMaxRows);
+  const std::int64_t height = job.product.height, least = CeilDiv(height, kMaxRows);
   const std::int64_t count = job.product.batch == 1 ? RoundUp(least, job.product.num_threads) : least;
-  const std::int64_t rows = Quotient(height, count);
-  return {rows, Quotient(height, rows)};
+  const std::int64_t rows = CeilDiv(height, count);
+  return {rows, CeilDiv(height, rows)};
 }
 
 ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std::int64_t i, char* scratch) {
@@ -93,13 +93,13 @@ void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
 }  // namespace
 
 void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed) {
-  if (!job.product.multiplies_bf16()) return PackPointwiseWeights(job.product, weights, packed);
+  if (!job.product.multiplies_bf16()) return PackGemmWeights(job.product, weights, packed);
   const std::int64_t depth = ImageConvolutionDepth(job), taps = job.channels * job.kernel_height * job.kernel_width;
   std::vector<float> pairs(static_cast<std::size_t>(job.product.out_channels * depth));
   for (std::int64_t c = 0; c < job.product.out_channels; ++c) {
     PairWeights(job, weights + c * taps, pairs.data() + c * depth);
   }
-  PackPointwiseWeights(job.product, pairs.data(), packed);
+  PackGemmWeights(job.product, pairs.data(), packed);
 }
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
@@ -107,7 +107,7 @@ std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
   return static_cast<std::size_t>(RoomOf(job, BandsOf(job).rows).all() * job.product.num_threads);
 }
 
-void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const PointwiseData& data,
+void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const GemmData& data,
                              void* scratch) {
   if (IsEmpty(job)) return;
   const Bands bands = BandsOf(job);
@@ -119,7 +119,7 @@ void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConv
   });
 }
 
-void RunImageConvolution(const ImageConvolution& job, const PointwiseData& data, void* scratch) {
+void RunImageConvolution(const ImageConvolution& job, const GemmData& data, void* scratch) {
   RunImageConvolutionWith(job.product.multiplies_bf16() ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
                           scratch);
 }

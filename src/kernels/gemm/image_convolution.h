@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/base/cpu.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 
 namespace amp::kernels {
 
@@ -23,7 +23,7 @@ struct ImagePool {
 // ImageConvolutionDepth says. The source lies in row-major order (batch, channels, height, width), with zeros around
 // it.
 struct ImageConvolution {
-  Pointwise product;  // of its source only the dtype counts
+  Gemm product;  // of its source only the dtype counts
   std::int64_t channels = 1, height = 1, width = 1;
   std::int64_t kernel_height = 1, kernel_width = 1;
   std::int64_t stride_y = 1, stride_x = 1;
@@ -59,14 +59,14 @@ constexpr std::int64_t ImageConvolutionDepth(const ImageConvolution& job) {
 }
 
 // `weights`: (out_channels, channels, kernel_height, kernel_width), float32. What multiplies bfloat16 rounds them.
-// Packed weights take PackedPointwiseBytes of the product.
+// Packed weights take PackedGemmBytes of the product.
 void PackImageConvolutionWeights(const ImageConvolution& job, const float* weights, void* packed);
 
 std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job);
 
 // `scratch`: so many bytes. Splits rows of images among the product's threads; the result does not depend on their
 // number. Allocates nothing.
-void RunImageConvolution(const ImageConvolution& job, const PointwiseData& data, void* scratch);
+void RunImageConvolution(const ImageConvolution& job, const GemmData& data, void* scratch);
 
 // Rows that the windows of so many rows of the result meet, and columns of those of one row.
 constexpr std::int64_t ImageRows(const ImageConvolution& job, std::int64_t rows) {
@@ -92,17 +92,17 @@ struct ImageConvolutionPart {
 
 struct ImageConvolutionTable {
   Isa isa;
-  using Run = void (*)(const ImageConvolution& job, const PointwiseData& data, const ImageConvolutionPart& part);
+  using Run = void (*)(const ImageConvolution& job, const GemmData& data, const ImageConvolutionPart& part);
   Run run[2];  // of float32 and bfloat16; null where there is no code
 };
 const ImageConvolutionTable* ImageConvolutionTableGeneric();
 // Null where the compiler was not told to make code for it.
 const ImageConvolutionTable* ImageConvolutionTableAvx2();
 const ImageConvolutionTable* ImageConvolutionTableAvx512();
-const ImageConvolutionTable* ImageConvolutionTableAvx512BF16();  // only what multiplies bfloat16; see HasPointwise
+const ImageConvolutionTable* ImageConvolutionTableAvx512BF16();  // only what multiplies bfloat16; see HasGemm
 
 // The same as Run with a given table, for tests.
-void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const PointwiseData& data,
+void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const GemmData& data,
                              void* scratch);
 
 }  // namespace amp::kernels

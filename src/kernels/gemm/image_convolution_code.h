@@ -4,25 +4,25 @@
 
 #include <cstdint>
 
+#include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/image_convolution.h"
 #include "kernels/gemm/image_pool_code.h"
-#include "kernels/gemm/pointwise_code.h"
 
 namespace amp::kernels {
 
-// `Ops`: see PointwiseCode. Where a unit has two numbers, it has Row and StorePairs.
+// `Ops`: see GemmCode. Where a unit has two numbers, it has Row and StorePairs.
 template <class Ops>
 struct ImageConvolutionCode {
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
-  using Results = PointwiseFinish<Ops>;
+  using Results = GemmEpilogue<Ops>;
   using Place = typename Results::Place;
   using Part = ImageConvolutionPart;
   using Pool = ImagePoolCode<Ops>;
 
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kColumns = kPointwiseColumns, kPerUnit = Ops::kPerUnit;
+  static constexpr Int kColumns = kGemmColumns, kPerUnit = Ops::kPerUnit;
 
   static Int Min(Int a, Int b) { return a < b ? a : b; }
   static Int Max(Int a, Int b) { return a > b ? a : b; }
@@ -178,8 +178,8 @@ struct ImageConvolutionCode {
   }
 
   // Some output channels of a row of the result, whose windows begin in `windows`: groups of about as many positions.
-  static void ComputeColumn(const ImageConvolution& job, const PointwiseData& data, const Part& part,
-                            const Tile* windows, Int row, Int channel, const Tile* weights) {
+  static void ComputeColumn(const ImageConvolution& job, const GemmData& data, const Part& part, const Tile* windows,
+                            Int row, Int channel, const Tile* weights) {
     const Int width = job.product.width, groups = (width + kMaxRows - 1) / kMaxRows;
     for (Int g = 0; g < groups; ++g) {
       const Int first = width * g / groups, count = width * (g + 1) / groups - first;
@@ -192,7 +192,7 @@ struct ImageConvolutionCode {
 
   // The rows of the part; the first one of them is that row of `data.destination` which `place_of` says.
   template <class PlaceOf>
-  static void ComputeRows(const ImageConvolution& job, const PointwiseData& data, const Part& part,
+  static void ComputeRows(const ImageConvolution& job, const GemmData& data, const Part& part,
                           const PlaceOf& place_of) {
     FillTaps(job, part);
     FillPlanes(job, data.source, part);
@@ -202,7 +202,7 @@ struct ImageConvolutionCode {
       for (Int c = 0; c < job.product.out_channels; c += 2 * kLanes) {
         const Int column = c / kColumns * kColumns;
         const Tile* weights = static_cast<const Tile*>(data.weights) +
-                              column / kColumns * PointwiseColumnElements(job.product) + (c - column) * kPerUnit;
+                              column / kColumns * GemmColumnElements(job.product) + (c - column) * kPerUnit;
         ComputeColumn(job, data, part, windows, place_of(part.first_row + y) * job.product.width, c, weights);
       }
     }
@@ -211,11 +211,11 @@ struct ImageConvolutionCode {
   // ---- pooling ----
 
   // Rows of the convolution are kept until no window meets them any more.
-  static void RunPooled(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
+  static void RunPooled(const ImageConvolution& job, const GemmData& data, const Part& part) {
     const Int slots = ImageKeptRows(job), end = Pool::RowsOf(job, part.first_row + part.num_rows - 1).end;
     ImageConvolution kept = job;
     kept.product.destination.pixel = job.product.out_channels;
-    PointwiseData results = data;
+    GemmData results = data;
     results.destination = part.kept;
     Part strip = part;
     strip.first_row = Pool::RowsOf(job, part.first_row).begin;
@@ -230,7 +230,7 @@ struct ImageConvolutionCode {
     }
   }
 
-  static void Run(const ImageConvolution& job, const PointwiseData& data, const Part& part) {
+  static void Run(const ImageConvolution& job, const GemmData& data, const Part& part) {
     if (job.pools()) return RunPooled(job, data, part);
     ComputeRows(job, data, part, [&](Int row) { return part.image * job.product.height + row; });
   }

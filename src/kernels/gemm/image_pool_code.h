@@ -68,7 +68,7 @@ struct ImagePoolCode {
 
   // Row `y` of what the pool gives.
   template <bool kIsBF16>
-  static void Row(const ImageConvolution& job, const PointwiseData& data, const Part& part, Int y) {
+  static void Row(const ImageConvolution& job, const GemmData& data, const Part& part, Int y) {
     const ImagePool& pool = job.pool;
     const Int channels = job.product.out_channels, step = kPooled * kLanes;
     const Int position_bytes = job.product.destination.pixel * (kIsBF16 ? 2 : 4);

@@ -7,8 +7,8 @@
 
 #include "kernels/base/int16_products.h"
 #include "kernels/base/round_up.h"
-#include "kernels/gemm/pointwise_split.h"
-#include "kernels/gemm/pointwise_weights.h"
+#include "kernels/gemm/gemm_split.h"
+#include "kernels/gemm/gemm_weights.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
@@ -17,10 +17,10 @@ namespace {
 // ---- weights ----
 
 // Of (out_channels, in_channels), divided by factors of input channels and multiplied by those of output channels.
-class EvenWeights {
+class EqualizedWeights {
  public:
-  EvenWeights(const Pointwise& job, const float* weights)
-      : job_(job), half_(StrassenHalf(job)), weights_(weights), factors_(FindPointwiseFactors(job, weights)) {
+  EqualizedWeights(const Gemm& job, const float* weights)
+      : job_(job), half_(StrassenHalf(job)), weights_(weights), factors_(FindGemmFactors(job, weights)) {
     for (std::int64_t c = 0; c < job.out_channels; ++c) by_.push_back(FactorOf(c));
   }
 
@@ -38,7 +38,7 @@ class EvenWeights {
   void StoreFactors(float* to) const {
     std::fill_n(to, StrassenFactors(half_), 0.0f);
     for (std::int64_t k = 0; k < job_.in_channels; ++k) {
-      to[job_.multiplies_int16() ? PointwiseFactorAt(k) : k] = factors_[static_cast<std::size_t>(k)];
+      to[job_.multiplies_int16() ? GemmFactorAt(k) : k] = factors_[static_cast<std::size_t>(k)];
     }
   }
   void StoreInverses(float* to) const {
@@ -60,7 +60,7 @@ class EvenWeights {
     return StrassenFactor(bits);
   }
 
-  const Pointwise job_, half_;
+  const Gemm job_, half_;
   const float* weights_;
   std::vector<float> factors_, by_;
 };
@@ -68,12 +68,12 @@ class EvenWeights {
 // Some output channels of either half, and all input channels: quarters, and those of weights that are multiplied.
 class WeightColumn {
  public:
-  WeightColumn(const Pointwise& half, const EvenWeights& weights, std::int64_t column)
-      : half_(half), numbers_(static_cast<std::size_t>(4 * kPointwiseColumns * half.in_channels)) {
+  WeightColumn(const Gemm& half, const EqualizedWeights& weights, std::int64_t column)
+      : half_(half), numbers_(static_cast<std::size_t>(4 * kGemmColumns * half.in_channels)) {
     for (int quarter = 0; quarter < 4; ++quarter) {
-      for (std::int64_t c = 0; c < kPointwiseColumns; ++c) {
+      for (std::int64_t c = 0; c < kGemmColumns; ++c) {
         for (std::int64_t k = 0; k < half.in_channels; ++k) {
-          *At(quarter, c, k) = weights.Quarter(quarter, column * kPointwiseColumns + c, k);
+          *At(quarter, c, k) = weights.Quarter(quarter, column * kGemmColumns + c, k);
         }
       }
     }
@@ -84,9 +84,9 @@ class WeightColumn {
     const std::int64_t depth = StrassenDepth(half_);
     for (std::int64_t first = 0; first < half_.in_channels; first += depth) {
       const std::int64_t end = std::min(first + depth, half_.in_channels);
-      for (std::int64_t c = 0; c < kPointwiseColumns; ++c) {
+      for (std::int64_t c = 0; c < kGemmColumns; ++c) {
         const float scale = std::max(ScaleOf(c, first, end, 0), ScaleOf(c, first, end, 1));
-        scales[first / depth * kPointwiseColumns + c] = scale;
+        scales[first / depth * kGemmColumns + c] = scale;
         for (int quarter = 0; quarter < 4; ++quarter) {
           for (std::int64_t k = first; k < end; ++k) *At(quarter, c, k) = std::nearbyint(*At(quarter, c, k) / scale);
         }
@@ -98,18 +98,18 @@ class WeightColumn {
   template <class T>
   void Pack(int product, T* to) {
     const StrassenSum sum = kStrassenWeights[product];
-    const std::int64_t unit = PointwisePerUnit(half_);
+    const std::int64_t unit = GemmPerUnit(half_);
     for (std::int64_t k = 0; k < half_.in_channels; ++k) {
-      for (std::int64_t c = 0; c < kPointwiseColumns; ++c) {
+      for (std::int64_t c = 0; c < kGemmColumns; ++c) {
         const float number = *At(sum.first, c, k) + sum.sign * *At(sum.second, c, k);
-        to[k / unit * unit * kPointwiseColumns + c * unit + k % unit] = static_cast<T>(number);
+        to[k / unit * unit * kGemmColumns + c * unit + k % unit] = static_cast<T>(number);
       }
     }
   }
 
  private:
   float* At(int quarter, std::int64_t channel, std::int64_t k) {
-    return numbers_.data() + (quarter * kPointwiseColumns + channel) * half_.in_channels + k;
+    return numbers_.data() + (quarter * kGemmColumns + channel) * half_.in_channels + k;
   }
 
   // Of an output channel of a half, so that its results fit int32, with room for rounding.
@@ -126,13 +126,13 @@ class WeightColumn {
     return std::max({kInt16LeastScale, most / static_cast<float>(kStrassenMaxWeight), sum / max_sum});
   }
 
-  const Pointwise half_;
+  const Gemm half_;
   std::vector<float> numbers_;
 };
 
-void PackColumn(const Pointwise& half, const EvenWeights& weights, std::int64_t column, char* packed) {
+void PackColumn(const Gemm& half, const EqualizedWeights& weights, std::int64_t column, char* packed) {
   WeightColumn numbers(half, weights, column);
-  const std::int64_t bytes = PointwiseColumnBytes(half), scales = half.in_channels * kPointwiseColumns * 2;
+  const std::int64_t bytes = GemmColumnBytes(half), scales = half.in_channels * kGemmColumns * 2;
   if (half.multiplies_int16()) numbers.Round(reinterpret_cast<float*>(packed + scales));
   for (int product = 0; product < kStrassenProducts; ++product, packed += bytes) {
     if (half.multiplies_int16()) {
@@ -146,33 +146,33 @@ void PackColumn(const Pointwise& half, const EvenWeights& weights, std::int64_t 
 // ---- parts ----
 
 // A part's memory stays in a core's cache, beside columns of weights.
-std::int64_t MaxPairs(const Pointwise& half) {
+std::int64_t MaxPairs(const Gemm& half) {
   constexpr std::int64_t kMax = 56;
-  const std::int64_t together = PointwiseRowsTogether();
+  const std::int64_t together = GemmRowsTogether();
   const bool has_stretches = half.in_channels > StrassenDepth(half);
-  const std::int64_t sums = 4 * (kPointwiseColumns + (has_stretches ? half.out_channels : 0));
-  const std::int64_t bytes = kStrassenProducts * StrassenDepth(half) * PointwiseElementBytes(half) +
+  const std::int64_t sums = 4 * (kGemmColumns + (has_stretches ? half.out_channels : 0));
+  const std::int64_t bytes = kStrassenProducts * StrassenDepth(half) * GemmElementBytes(half) +
                              sums * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t pairs = SecondLevelCacheBytes() / 16 * 6 / bytes;
   return std::clamp(pairs / together * together, together, kMax / together * together);
 }
 
-PointwiseSplit Split(const Pointwise& half) { return SplitPointwise(half, MaxPairs(half)); }
+GemmSplit Split(const Gemm& half) { return SplitGemm(half, MaxPairs(half)); }
 
-std::int64_t BytesOfPart(const Pointwise& half, const PointwiseSplit& split) {
+std::int64_t BytesOfPart(const Gemm& half, const GemmSplit& split) {
   const StrassenScratch bytes = StrassenScratchOf(half, split.rows, split.channels);
   return bytes.rows + kStrassenProducts * bytes.tile + bytes.quarters + bytes.sums;
 }
 
 }  // namespace
 
-Pointwise StrassenHalf(const Pointwise& job) {
-  const std::int64_t channels = job.multiplies_int16() ? kPointwiseColumns : kPointwiseBlock;
-  Pointwise half = job;
+Gemm StrassenHalf(const Gemm& job) {
+  const std::int64_t channels = job.multiplies_int16() ? kGemmColumns : kGemmBlock;
+  Gemm half = job;
   half.batch = half.height = 1;
   half.width = (job.rows() + 1) / 2;
   half.in_channels = RoundUp((job.in_channels + 1) / 2, channels);
-  half.out_channels = RoundUp((job.out_channels + 1) / 2, kPointwiseColumns);
+  half.out_channels = RoundUp((job.out_channels + 1) / 2, kGemmColumns);
   return half;
 }
 
@@ -185,51 +185,51 @@ float StrassenFactor(std::uint32_t bits) {
 
 float StrassenInverse(float factor) { return factor == 0 ? std::nanf("") : 1 / factor; }
 
-StrassenWeights StrassenWeightsAt(const Pointwise& half, const void* packed) {
+StrassenWeights StrassenWeightsAt(const Gemm& half, const void* packed) {
   const auto* factors = static_cast<const float*>(packed);
   const float* inverses = factors + StrassenFactors(half);
   return {factors, inverses, inverses + StrassenInverses(half)};
 }
 
-StrassenScratch StrassenScratchOf(const Pointwise& half, std::int64_t pairs, std::int64_t channels) {
+StrassenScratch StrassenScratchOf(const Gemm& half, std::int64_t pairs, std::int64_t channels) {
   constexpr std::int64_t kLine = 64, kFloat = sizeof(float);
   const bool has_stretches = half.in_channels > StrassenDepth(half);
   StrassenScratch bytes;
   bytes.rows = RoundUp(4 * pairs * kFloat, kLine);
-  bytes.tile = RoundUp(PointwiseTileBytes(half, pairs, StrassenDepth(half)), kLine);
-  bytes.quarters = 4 * pairs * kFloat * kPointwiseColumns;
-  if (has_stretches) bytes.sums = 4 * pairs * kFloat * RoundUp(channels, kPointwiseColumns);
+  bytes.tile = RoundUp(GemmTileBytes(half, pairs, StrassenDepth(half)), kLine);
+  bytes.quarters = 4 * pairs * kFloat * kGemmColumns;
+  if (has_stretches) bytes.sums = 4 * pairs * kFloat * RoundUp(channels, kGemmColumns);
   return bytes;
 }
 
-std::size_t PackedStrassenBytes(const Pointwise& job) {
-  const Pointwise half = StrassenHalf(job);
+std::size_t PackedStrassenBytes(const Gemm& job) {
+  const Gemm half = StrassenHalf(job);
   const std::int64_t floats = StrassenFactors(half) + StrassenInverses(half);
   return static_cast<std::size_t>(floats) * sizeof(float) +
-         static_cast<std::size_t>(PointwiseColumns(half) * kStrassenProducts * PointwiseColumnBytes(half));
+         static_cast<std::size_t>(GemmColumns(half) * kStrassenProducts * GemmColumnBytes(half));
 }
 
-void PackStrassenWeights(const Pointwise& job, const float* weights, void* packed) {
-  const Pointwise half = StrassenHalf(job);
-  const EvenWeights even(job, weights);
+void PackStrassenWeights(const Gemm& job, const float* weights, void* packed) {
+  const Gemm half = StrassenHalf(job);
+  const EqualizedWeights even(job, weights);
   auto* factors = static_cast<float*>(packed);
   float* inverses = factors + StrassenFactors(half);
   even.StoreFactors(factors);
   even.StoreInverses(inverses);
   char* columns = reinterpret_cast<char*>(inverses + StrassenInverses(half));
-  ParallelFor(PointwiseColumns(half), 1, [&](std::int64_t column) {
-    PackColumn(half, even, column, columns + column * kStrassenProducts * PointwiseColumnBytes(half));
+  ParallelFor(GemmColumns(half), 1, [&](std::int64_t column) {
+    PackColumn(half, even, column, columns + column * kStrassenProducts * GemmColumnBytes(half));
   });
 }
 
-std::size_t StrassenScratchBytes(const Pointwise& job) {
-  const Pointwise half = StrassenHalf(job);
+std::size_t StrassenScratchBytes(const Gemm& job) {
+  const Gemm half = StrassenHalf(job);
   return static_cast<std::size_t>(BytesOfPart(half, Split(half)) * job.num_threads);
 }
 
-void RunStrassen(PointwiseTable::RunStrassen run, const Pointwise& job, const PointwiseData& data, void* scratch) {
-  const Pointwise half = StrassenHalf(job);
-  const PointwiseSplit split = Split(half);
+void RunStrassen(GemmTable::RunStrassen run, const Gemm& job, const GemmData& data, void* scratch) {
+  const Gemm half = StrassenHalf(job);
+  const GemmSplit split = Split(half);
   const std::int64_t bytes = BytesOfPart(half, split);
   const ThreadScope threads(job.num_threads);
   ParallelFor(split.parts(), 1, [&](std::int64_t i) {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 
 namespace amp::kernels {
 
@@ -45,22 +45,22 @@ inline constexpr std::int64_t kStrassenMaxWeight = 16383;  // twice of which is 
 
 // One of the products: rows are pairs; channels are halves, of inputs a multiple of 16, or of 32 where int16 is
 // multiplied, and of outputs a multiple of 32.
-Pointwise StrassenHalf(const Pointwise& job);
+Gemm StrassenHalf(const Gemm& job);
 
 // A power of two, by which numbers up to this magnitude, given as bits, become less than two; 0 where that is none.
 float StrassenFactor(std::uint32_t bits);
 float StrassenInverse(float factor);  // a NaN where there is no factor
 
 // Packed weights: factors of all input channels, of both halves one after the other; what results of an output channel
-// are multiplied by, of both halves; columns: [channel / 32][product], each as PointwiseColumnElements says.
+// are multiplied by, of both halves; columns: [channel / 32][product], each as GemmColumnElements says.
 struct StrassenWeights {
   const float* factors;
   const float* inverses;
   const void* columns;
 };
-constexpr std::int64_t StrassenFactors(const Pointwise& half) { return 2 * half.in_channels; }
-constexpr std::int64_t StrassenInverses(const Pointwise& half) { return 2 * half.out_channels; }
-StrassenWeights StrassenWeightsAt(const Pointwise& half, const void* packed);
+constexpr std::int64_t StrassenFactors(const Gemm& half) { return 2 * half.in_channels; }
+constexpr std::int64_t StrassenInverses(const Gemm& half) { return 2 * half.out_channels; }
+StrassenWeights StrassenWeightsAt(const Gemm& half, const void* packed);
 
 // Some pairs of rows, and some output channels of either half.
 struct StrassenPart {
@@ -70,7 +70,7 @@ struct StrassenPart {
 
 // So many input channels of a half are multiplied before their sums are added up: bits of results do not depend on
 // how work is split.
-constexpr std::int64_t StrassenDepth(const Pointwise& half) { return PointwiseChunk(half.in_channels); }
+constexpr std::int64_t StrassenDepth(const Gemm& half) { return GemmChunk(half.in_channels); }
 
 // Scratch memory of a part, in this order, each at a multiple of 64 bytes. Sums of products have 4 bytes.
 struct StrassenScratch {
@@ -79,11 +79,11 @@ struct StrassenScratch {
   std::int64_t quarters = 0;  // sums of 32 output channels: [two vectors][quarter][pair][lane]
   std::int64_t sums = 0;      // of all output channels in float32, where input channels have several stretches
 };
-StrassenScratch StrassenScratchOf(const Pointwise& half, std::int64_t pairs, std::int64_t channels);
+StrassenScratch StrassenScratchOf(const Gemm& half, std::int64_t pairs, std::int64_t channels);
 
-std::size_t PackedStrassenBytes(const Pointwise& job);
-void PackStrassenWeights(const Pointwise& job, const float* weights, void* packed);
-std::size_t StrassenScratchBytes(const Pointwise& job);
-void RunStrassen(PointwiseTable::RunStrassen run, const Pointwise& job, const PointwiseData& data, void* scratch);
+std::size_t PackedStrassenBytes(const Gemm& job);
+void PackStrassenWeights(const Gemm& job, const float* weights, void* packed);
+std::size_t StrassenScratchBytes(const Gemm& job);
+void RunStrassen(GemmTable::RunStrassen run, const Gemm& job, const GemmData& data, void* scratch);
 
 }  // namespace amp::kernels

@@ -1,11 +1,11 @@
-// The code of products by Strassen's algorithm; see strassen.h and pointwise_code.h.
+// The code of products by Strassen's algorithm; see strassen.h and gemm_code.h.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/gemm/pointwise_code.h"
+#include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/strassen.h"
-#include "kernels/gemm/strassen_finish_code.h"
+#include "kernels/gemm/strassen_epilogue_code.h"
 #include "kernels/gemm/strassen_packing_code.h"
 
 namespace amp::kernels {
@@ -16,9 +16,9 @@ struct StrassenWork {
   using Tile = typename Ops::Tile;
   using Int = std::int64_t;
 
-  const Pointwise& job;
-  const Pointwise half;
-  const PointwiseData& data;
+  const Gemm& job;
+  const Gemm half;
+  const GemmData& data;
   const StrassenPart& part;
   StrassenWeights weights;
   float* rows;  // factors and inverses: [2][half][pair]
@@ -32,25 +32,25 @@ struct StrassenWork {
   const float* Inverses(Int row_half) const { return rows + (2 + row_half) * part.num_pairs; }
   bool EndsAt(Int stretch) const { return stretch + depth() >= half.in_channels; }
   const Tile* Column(Int channel, int product) const {
-    const Int column = (part.first_channel + channel) / kPointwiseColumns * kStrassenProducts + product;
-    return static_cast<const Tile*>(weights.columns) + column * PointwiseColumnElements(half);
+    const Int column = (part.first_channel + channel) / kGemmColumns * kStrassenProducts + product;
+    return static_cast<const Tile*>(weights.columns) + column * GemmColumnElements(half);
   }
 };
 
 // `Rows` has what depends on the type of packed rows: Magnitude, Pack, and of sums Add, Subtract and Value.
 template <class Ops, class Rows>
 struct StrassenCode {
-  using Code = PointwiseCode<Ops>;
-  using Results = PointwiseFinish<Ops>;
+  using Code = GemmCode<Ops>;
+  using Results = GemmEpilogue<Ops>;
   using Place = typename Results::Place;
-  using FinishSums = StrassenFinish<Ops, Rows>;
+  using FinishSums = StrassenEpilogue<Ops, Rows>;
   using Sums = typename FinishSums::Sums;
   using V = typename Ops::Vector;
   using Tile = typename Ops::Tile;
   using Sum = typename Ops::Sum;
   using Int = std::int64_t;
   static constexpr int kLanes = Ops::kLanes, kMaxRows = Ops::kRows;
-  static constexpr Int kBlock = kPointwiseBlock, kColumns = kPointwiseColumns, kPiece = 2 * kLanes;
+  static constexpr Int kBlock = kGemmBlock, kColumns = kGemmColumns, kPiece = 2 * kLanes;
   static constexpr int kQuarters = 4;
   using Work = StrassenWork<Ops>;
 
@@ -59,7 +59,7 @@ struct StrassenCode {
   template <bool kIsBF16>
   static void FindFactors(const Work& work) {
     const Int pairs = work.part.num_pairs, count = work.job.in_channels;
-    PointwiseRows<Ops> rows(work.job, work.data.source, 2 * work.part.first_pair);
+    GemmRows<Ops> rows(work.job, work.data.source, 2 * work.part.first_pair);
     for (Int i = 0; i < 2 * pairs; ++i) {
       float* factor = work.rows + i % 2 * pairs + i / 2;
       const bool exists = 2 * work.part.first_pair + i < work.job.rows();
@@ -72,7 +72,7 @@ struct StrassenCode {
   template <bool kIsBF16>
   static void Pack(const Work& work, Int stretch) {
     const Int pairs = work.part.num_pairs;
-    PointwiseRows<Ops> rows(work.job, work.data.source, 2 * work.part.first_pair);
+    GemmRows<Ops> rows(work.job, work.data.source, 2 * work.part.first_pair);
     for (Int i = 0; i < pairs; ++i) {
       StrassenPair pair{{}, {work.rows[i], work.rows[pairs + i]}};
       for (const char*& row : pair.rows) {
@@ -143,7 +143,7 @@ struct StrassenCode {
                            float* quarters, const typename Code::Ahead& ahead) {
     Factors factors;
     factors.rows = work.tiles.Of(product, work.tiles.first + group.first * kBlock);
-    factors.block_stride = PointwiseBlockStride(work.part.num_pairs);
+    factors.block_stride = GemmBlockStride(work.part.num_pairs);
     factors.weights = column;
     factors.units = work.DepthAt(stretch) / Ops::kPerUnit;
     for (int i = 0; i < 2; ++i) {
@@ -166,7 +166,7 @@ struct StrassenCode {
     const Int channel = stretch + quarter % 2 * work.half.in_channels;
     if (row + 2 * group.count > work.job.rows() || channel + work.DepthAt(stretch) > work.job.in_channels)
       return nullptr;
-    return PointwiseRows<Ops>(work.job, work.data.source, row).get() + channel * (work.job.source.is_bf16 ? 2 : 4);
+    return GemmRows<Ops>(work.job, work.data.source, row).get() + channel * (work.job.source.is_bf16 ? 2 : 4);
   }
 
   static Int AheadStep(const Work& work) { return (Code::kUnitBytes + work.groups() - 1) / work.groups(); }
@@ -258,8 +258,8 @@ struct StrassenCode {
 
   // ---- parts ----
 
-  static void Run(const Pointwise& job, const PointwiseData& data, const StrassenPart& part, void* scratch) {
-    const Pointwise half = StrassenHalf(job);
+  static void Run(const Gemm& job, const GemmData& data, const StrassenPart& part, void* scratch) {
+    const Gemm half = StrassenHalf(job);
     const StrassenScratch bytes = StrassenScratchOf(half, part.num_pairs, part.num_channels);
     char* at = static_cast<char*>(scratch);
     char* tiles = at + bytes.rows;

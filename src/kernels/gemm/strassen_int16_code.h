@@ -1,7 +1,7 @@
-// How pairs of rows become packed rows of seven products of int16; see pointwise_int16_code.h.
+// How pairs of rows become packed rows of seven products of int16; see gemm_int16_code.h.
 #pragma once
 
-#include "kernels/gemm/pointwise_int16_code.h"
+#include "kernels/gemm/gemm_int16_code.h"
 #include "kernels/gemm/strassen_packing_code.h"
 
 namespace amp::kernels {
@@ -14,7 +14,7 @@ struct Int16StrassenRows {
   using V = typename Ops::Vector;
   using Bits = typename Ops::Bits;
   static constexpr int kLanes = Ops::kLanes;
-  static constexpr Int kStep = Packing::kStep, kBlock = kPointwiseBlock;
+  static constexpr Int kStep = Packing::kStep, kBlock = kGemmBlock;
 
   static Bits Load(const float* from) { return Ops::LoadBits(from); }
   static void Store(float* to, Bits x) { Ops::StoreBits(to, x); }
@@ -44,7 +44,7 @@ struct Int16StrassenRows {
   }
 
   // A chunk of the half of a row, from `channel` on: at most `depth` numbers, and zeros. Gives the largest magnitude.
-  static float Widen(const Pointwise& job, const char* row, const float* factors, Int channel, Int depth, float* to) {
+  static float Widen(const Gemm& job, const char* row, const float* factors, Int channel, Int depth, float* to) {
     const Int count = Packing::Min(depth, job.in_channels - channel), begin = (count + kStep - 1) / kStep * kStep;
     for (Int c = count > 0 ? begin : 0; c < depth; c += kLanes) Packing::Store(to + c, Ops::All(0));
     if (count <= 0) return 0;
@@ -62,9 +62,9 @@ struct Int16StrassenRows {
   }
 
   // `inverses`: what numbers of a row are multiplied by.
-  static void Round(const float (&numbers)[4][kPointwiseMaxChunk], const float (&inverses)[2], Int depth, Int at,
+  static void Round(const float (&numbers)[4][kGemmMaxChunk], const float (&inverses)[2], Int depth, Int at,
                     const StrassenTiles<Ops>& tiles) {
-    const Int stride = PointwiseBlockStride(tiles.pairs);
+    const Int stride = GemmBlockStride(tiles.pairs);
     const V by[2] = {Ops::All(inverses[0]), Ops::All(inverses[1])};
     std::int16_t* to = tiles.first + at * kBlock;
     for (Int c = 0; c < depth; c += kStep, to += kStep / kBlock * stride) {
@@ -78,9 +78,9 @@ struct Int16StrassenRows {
   }
 
   template <bool kIsBF16>
-  static void Pack(const Pointwise& job, const Pointwise& half, const StrassenPair& pair, const float* factors,
-                   Int first, Int depth, Int at, const StrassenTiles<Ops>& tiles) {
-    alignas(64) float numbers[4][kPointwiseMaxChunk];
+  static void Pack(const Gemm& job, const Gemm& half, const StrassenPair& pair, const float* factors, Int first,
+                   Int depth, Int at, const StrassenTiles<Ops>& tiles) {
+    alignas(64) float numbers[4][kGemmMaxChunk];
     float most = 0;
     for (int i = 0; i < 4; ++i) {
       const Int channel = pair.factors[i / 2] == 0 ? job.in_channels : first + i % 2 * half.in_channels;

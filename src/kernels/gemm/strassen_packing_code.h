@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/gemm/pointwise_packing_code.h"
+#include "kernels/gemm/gemm_packing_code.h"
 #include "kernels/gemm/strassen.h"
 
 namespace amp::kernels {
@@ -27,9 +27,7 @@ struct StrassenTiles {
   Tile* Of(int product, Tile* at) const {
     return reinterpret_cast<Tile*>(reinterpret_cast<char*>(at) + product * bytes);
   }
-  float* scales() const {
-    return reinterpret_cast<float*>(first + depth / kPointwiseBlock * PointwiseBlockStride(pairs));
-  }
+  float* scales() const { return reinterpret_cast<float*>(first + depth / kGemmBlock * GemmBlockStride(pairs)); }
 };
 
 // Rows of numbers without scales.
@@ -39,7 +37,7 @@ struct StrassenRows {
   using Int = std::int64_t;
   using Tile = typename Ops::Tile;
   static constexpr int kLanes = Ops::kLanes;
-  static constexpr Int kBlock = kPointwiseBlock;
+  static constexpr Int kBlock = kGemmBlock;
 
   static V Load(const float* from) { return Ops::template Load<false>(from, kLanes); }
   static void Store(float* to, V x) { Ops::template Store<false>(to, kLanes, x); }
@@ -66,12 +64,12 @@ struct StrassenRows {
 
   // Input channels of a half from `first` on: `depth` of them. The pair is the one at `at`.
   template <bool kIsBF16>
-  static void Pack(const Pointwise& job, const Pointwise& half, const StrassenPair& pair, const float* factors,
-                   Int first, Int depth, Int at, const StrassenTiles<Ops>& tiles) {
+  static void Pack(const Gemm& job, const Gemm& half, const StrassenPair& pair, const float* factors, Int first,
+                   Int depth, Int at, const StrassenTiles<Ops>& tiles) {
     constexpr Int kElement = kIsBF16 ? 2 : 4;
     const V by[2] = {Ops::All(pair.factors[0]), Ops::All(pair.factors[1])};
     Int to = at * kBlock;
-    for (Int c = first; c < first + depth; c += kBlock, to += PointwiseBlockStride(tiles.pairs)) {
+    for (Int c = first; c < first + depth; c += kBlock, to += GemmBlockStride(tiles.pairs)) {
       for (Int lane = 0; lane < kBlock; lane += kLanes) {
         V x[4];
         for (int i = 0; i < 4; ++i) {

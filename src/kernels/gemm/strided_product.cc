@@ -20,7 +20,7 @@ constexpr std::int64_t kRows = 48, kColumns = 64, kWorthAThread = 1 << 16;  // o
 }  // namespace
 
 void RunStridedProduct(const StridedProduct& job, const float* a, const float* b, float* c) {
-  const std::int64_t down = Quotient(job.rows, kRows), across = Quotient(job.columns, kColumns);
+  const std::int64_t down = CeilDiv(job.rows, kRows), across = CeilDiv(job.columns, kColumns);
   const std::int64_t each = std::max<std::int64_t>(1, kRows * kColumns * job.length);
   const auto run = Active().run;
   ParallelFor(down * across, std::max<std::int64_t>(1, kWorthAThread / each), [&](std::int64_t i) {

@@ -122,7 +122,7 @@ void Pad::RunAs(const T* from, T* to) const {
   if (planes * num_rows * row_size == 0) return;
   const std::int64_t row_bytes = row_size * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t block = std::min(num_rows, std::max<std::int64_t>(1, kBlockBytes / row_bytes));
-  const std::int64_t blocks = Quotient(num_rows, block);
+  const std::int64_t blocks = CeilDiv(num_rows, block);
   ParallelFor(planes * blocks, std::max<std::int64_t>(1, kBlockBytes / (block * row_bytes)), [&](std::int64_t i) {
     const std::int64_t plane = i / blocks, first = i % blocks * block, last = std::min(num_rows, first + block);
     const std::int64_t base = PlaceOf(plane);

@@ -52,7 +52,7 @@ void Transpose(const float* x, std::int64_t x_stride, float* y, std::int64_t y_s
 }
 
 void ChannelsLast(const float* x, float* y, std::int64_t images, std::int64_t channels, std::int64_t positions) {
-  const std::int64_t stripes = Quotient(positions, kTile);
+  const std::int64_t stripes = CeilDiv(positions, kTile);
   ParallelFor(images * stripes, std::max<std::int64_t>(1, 256 / std::max<std::int64_t>(1, channels)),
               [&](std::int64_t i) {
                 const std::int64_t image = i / stripes * channels * positions, first = i % stripes * kTile;

@@ -41,11 +41,11 @@ Stretches StretchesOf(const ChannelSums& job) {
   const std::int64_t units = job.batch * job.blocks;
   if (job.planes) {
     const std::int64_t length = std::min(job.channels, kStretch);
-    return {units, length, length == 0 ? 0 : Quotient(job.channels, length), 1};
+    return {units, length, length == 0 ? 0 : CeilDiv(job.channels, length), 1};
   }
   const std::int64_t most = std::max<std::int64_t>(32, kStretch / std::max<std::int64_t>(1, job.channels));
   const std::int64_t rows = std::min(job.rows, most);
-  return {units, rows, rows == 0 ? 0 : Quotient(job.rows, rows), job.channels};
+  return {units, rows, rows == 0 ? 0 : CeilDiv(job.rows, rows), job.channels};
 }
 
 const void* At(const ChannelSums& job, const void* data, std::int64_t index) {

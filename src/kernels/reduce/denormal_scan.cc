@@ -144,7 +144,7 @@ Magnitude RowScan::SmallestOfRows(const std::uint16_t* rows, std::int64_t count,
 Magnitude RowScan::Run(const std::uint16_t* data, Magnitude enough) const {
   std::atomic<Magnitude> least{kInfiniteMagnitude};
   if (kept_.Size() * summed_.Size() * inner_.size == 0) return least;
-  const std::int64_t rows = inner_.is_summed ? 1 : Quotient(inner_.size, kLanes);  // blocks of them, of each place
+  const std::int64_t rows = inner_.is_summed ? 1 : CeilDiv(inner_.size, kLanes);  // blocks of them, of each place
   ParallelFor(kept_.Size() * rows, inner_.is_summed ? kGrain : 1, [&](std::int64_t i) {
     const std::uint16_t* place = data + Walk(kept_, i / rows).offset();
     if (inner_.is_summed) return Lower(&least, IfAny(LargestOfRow(place, enough)));

@@ -88,7 +88,7 @@ void RunAs(const IntegerReduce& work, const T* x, std::int64_t* y) {
       y[i] = total;
     });
   }
-  const std::int64_t tiles = Quotient(work.inner, kTile);
+  const std::int64_t tiles = CeilDiv(work.inner, kTile);
   const std::int64_t grain = std::max<std::int64_t>(1, kItemWork / (work.count * std::min(work.inner, kTile)));
   ParallelFor(work.outer * tiles, grain, [&](std::int64_t i) {
     const std::int64_t first = i % tiles * kTile, width = std::min(kTile, work.inner - first);

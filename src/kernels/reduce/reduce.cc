@@ -35,7 +35,7 @@ std::int64_t Reduce::Groups::OffsetOf(std::int64_t index) const {
   return offset;
 }
 
-Reduce::Reduce(ReduceOp op, ReduceFinish finish, ElementType in, ElementType out, const std::vector<ReduceAxis>& axes)
+Reduce::Reduce(ReduceOp op, ReduceEpilogue finish, ElementType in, ElementType out, const std::vector<ReduceAxis>& axes)
     : loops_(Active().loops(op, in == ElementType::kBFloat16)),
       finish_(finish),
       is_bf16_(in == ElementType::kBFloat16),
@@ -74,9 +74,9 @@ void Reduce::SetGroups(const std::vector<ReduceAxis>& axes) {
 }
 
 void Reduce::SetParts() {
-  tiles_ = Quotient(columns_, kTile);
+  tiles_ = CeilDiv(columns_, kTile);
   const std::int64_t items = kept_.Size() * tiles_, elements = count_ * std::min(columns_, kTile);
-  parts_ = std::clamp<std::int64_t>(std::min(Quotient(kBusyParts, items), elements / kWorthAPart), 1, kBusyParts);
+  parts_ = std::clamp<std::int64_t>(std::min(CeilDiv(kBusyParts, items), elements / kWorthAPart), 1, kBusyParts);
 }
 
 std::size_t Reduce::ScratchBytes() const {
@@ -122,8 +122,8 @@ void Reduce::AddItem(const Item& item, const void* x, double* totals) const {
 void Reduce::StoreResults(const double* totals, std::int64_t first, std::int64_t width, void* y) const {
   for (std::int64_t i = 0; i < width; ++i) {
     double total = totals[i];
-    if (finish_ == ReduceFinish::kMean) total /= static_cast<double>(count_);
-    if (finish_ == ReduceFinish::kRoot) total = std::sqrt(total);
+    if (finish_ == ReduceEpilogue::kMean) total /= static_cast<double>(count_);
+    if (finish_ == ReduceEpilogue::kRoot) total = std::sqrt(total);
     if (gives_bf16_) {
       static_cast<std::uint16_t*>(y)[first + i] = FloatToBF16(static_cast<float>(total));
     } else {

@@ -23,7 +23,7 @@ enum class ReduceOp : std::uint8_t {
 };
 
 // What is made of an accumulated number, before it is rounded once.
-enum class ReduceFinish : std::uint8_t { kNone, kMean, kRoot };
+enum class ReduceEpilogue : std::uint8_t { kNone, kMean, kRoot };
 
 struct ReduceAxis {
   std::int64_t size = 1;
@@ -44,7 +44,7 @@ struct ReduceLoops {
 class Reduce {
  public:
   // No size is 0. Types: see IsType.
-  Reduce(ReduceOp op, ReduceFinish finish, ElementType in, ElementType out, const std::vector<ReduceAxis>& axes);
+  Reduce(ReduceOp op, ReduceEpilogue finish, ElementType in, ElementType out, const std::vector<ReduceAxis>& axes);
 
   std::size_t ScratchBytes() const;
   // Splits the work among the threads of the scope (ParallelFor), in parts that depend on sizes only: the result does
@@ -90,7 +90,7 @@ class Reduce {
   void JoinParts(double* parts, void* y) const;
 
   ReduceLoops loops_;
-  ReduceFinish finish_;
+  ReduceEpilogue finish_;
   bool is_bf16_, gives_bf16_;
   std::int64_t count_ = 1;    // elements of each result
   Groups kept_, reduced_;     // but for the innermost ones:

@@ -19,7 +19,7 @@ const RowGradientsTable& Active() {
 // Elements that are worth a thread, and stretches of rows whose shares are added up before they join the others.
 constexpr std::int64_t kWorthAThread = 1 << 12, kStretches = 32;
 
-std::int64_t RowsOfStretch(const LayerNormGradient& job) { return Quotient(job.rows, kStretches); }
+std::int64_t RowsOfStretch(const LayerNormGradient& job) { return CeilDiv(job.rows, kStretches); }
 
 template <class Data>
 Data* Row(Data* data, bool is_bf16, std::int64_t element) {
@@ -51,7 +51,7 @@ void RunLayerNormGradient(const LayerNormGradient& job, const void* g, const voi
   const auto run = Active().layer_norm[job.is_bf16];
   auto* shares = static_cast<float*>(scratch);
   const std::int64_t rows = RowsOfStretch(job);
-  const std::int64_t stretches = rows == 0 ? 0 : Quotient(job.rows, rows);
+  const std::int64_t stretches = rows == 0 ? 0 : CeilDiv(job.rows, rows);
   const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, rows * job.size));
   ParallelFor(stretches, grain, [&](std::int64_t s) {
     float* of_gamma = shares + 2 * s * job.size;

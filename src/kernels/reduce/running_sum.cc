@@ -12,7 +12,7 @@ constexpr std::int64_t kTile = 512;  // lines side by side
 
 template <class T>
 void RunAs(const RunningSum& work, const T* x, T* y) {
-  const std::int64_t tiles = Quotient(work.inner, kTile);
+  const std::int64_t tiles = CeilDiv(work.inner, kTile);
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (work.size * std::min(work.inner, kTile)));
   ParallelFor(work.outer * tiles, grain, [&](std::int64_t i) {
     const std::int64_t column = i % tiles * kTile, width = std::min(kTile, work.inner - column);

@@ -55,7 +55,7 @@ void RunNarrow(const Softmax& job, const void* x, const std::int64_t* lengths, v
 }
 
 void RunWide(const Softmax& job, const void* x, void* y) {
-  const std::int64_t tile = TileOf(job), tiles = Quotient(job.inner, tile);
+  const std::int64_t tile = TileOf(job), tiles = CeilDiv(job.inner, tile);
   const auto run = Active().block;
   ParallelFor(job.outer * tiles, std::max<std::int64_t>(1, kWorthAThread / (job.size * tile)), [&](std::int64_t i) {
     const std::int64_t first = i % tiles * tile, width = std::min(tile, job.inner - first);

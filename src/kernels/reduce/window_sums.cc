@@ -21,7 +21,7 @@ void Add(const float* x, std::int64_t count, float* sums) {
 }  // namespace
 
 void WindowSums::Run(const float* x, float* y) const {
-  const std::int64_t tiles = Quotient(places, kTile);
+  const std::int64_t tiles = CeilDiv(places, kTile);
   const auto add = of_squares ? AddSquares : Add;
   ParallelFor(images * tiles, 1, [&](std::int64_t i) {
     const std::int64_t first = i % tiles * kTile, count = std::min(kTile, places - first);

@@ -77,7 +77,7 @@ void SumInputs(const Layer& l, const float* x) {
   const RecurrentSizes& s = l.sizes;
   const std::int64_t panels = s.chunks * s.gates, inputs = RecurrentInputs(l.job, l.layer);
   const std::int64_t rows = std::max(kMinRows, kCached / std::max<std::int64_t>(1, inputs) / kMinRows * kMinRows);
-  const std::int64_t blocks = Quotient(s.places, rows);
+  const std::int64_t blocks = CeilDiv(s.places, rows);
   const std::int64_t grain = PanelsWorthAThread(std::min(rows, s.places) * inputs);
   ParallelFor(l.job.directions * blocks * panels, grain, [&](std::int64_t i) {
     const std::int64_t panel = i % panels, first = i / panels % blocks * rows, direction = i / panels / blocks;

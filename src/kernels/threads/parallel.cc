@@ -110,7 +110,7 @@ namespace internal {
 
 SharedLoop::SharedLoop(std::int64_t count, std::int64_t grain) {
   constexpr int kChunksPerPart = 4;  // a thread that does not run delays the others by a chunk
-  const std::int64_t most = Quotient(count, grain);
+  const std::int64_t most = CeilDiv(count, grain);
   parts_ = static_cast<int>(std::min<std::int64_t>(most, NumThreads()));
   stretches_ = std::min(parts_, kMaxStretches);
   chunk_ = std::max(grain, (count + parts_ * kChunksPerPart - 1) / (parts_ * kChunksPerPart));

@@ -26,7 +26,7 @@ BilinearResize::BilinearResize(std::int64_t planes, std::int64_t height, std::in
 
 void BilinearResize::Run(const float* x, float* y) const {
   const auto num_rows = static_cast<std::int64_t>(rows_.size()), num_columns = static_cast<std::int64_t>(first_.size());
-  const std::int64_t down = Quotient(num_rows, kRows), across = Quotient(num_columns, kColumns);
+  const std::int64_t down = CeilDiv(num_rows, kRows), across = CeilDiv(num_columns, kColumns);
   const std::int64_t grain =
       std::max<std::int64_t>(1, 4096 / (std::min(num_rows, kRows) * std::min(num_columns, kColumns)));
   ParallelFor(planes_ * down * across, grain, [&](std::int64_t i) {

@@ -28,7 +28,7 @@ float RoundDown(double value) {
                                               : nearest;
 }
 
-std::int64_t NumChunks(std::int64_t count) { return Quotient(count, kChunk); }
+std::int64_t NumChunks(std::int64_t count) { return CeilDiv(count, kChunk); }
 std::int64_t MaxRanked(const BoxNms& work) { return work.topk > 0 ? std::min(work.topk, work.count) : work.count; }
 
 // What one image needs of the scratch memory, in 8 bytes.

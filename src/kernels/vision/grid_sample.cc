@@ -56,7 +56,7 @@ float Along(std::int64_t position, std::int64_t size) {
 }  // namespace
 
 void GridSample::Run(const float* x, const float* grid, float* y) const {
-  const std::int64_t tiles = Quotient(places, kTile), plane = height * width;
+  const std::int64_t tiles = CeilDiv(places, kTile), plane = height * width;
   ParallelFor(images * tiles, 1, [&](std::int64_t item) {
     const std::int64_t image = item / tiles, first = item % tiles * kTile, count = std::min(kTile, places - first);
     const Taps taps(*this, grid + image * 2 * places + first, count);

@@ -117,7 +117,7 @@ std::size_t MultiBoxDetection::ScratchBytes() const {
 
 void MultiBoxDetection::Run(const float* probabilities, const float* codes, const float* corners, float* y,
                             void* scratch) const {
-  const std::int64_t tiles = Quotient(anchors, kTile);
+  const std::int64_t tiles = CeilDiv(anchors, kTile);
   ParallelFor(images * tiles, 2, [&](std::int64_t item) {
     const std::int64_t image = item / tiles, first = item % tiles * kTile;
     const Candidates candidates(*this, image, scratch);

@@ -20,7 +20,7 @@ constexpr std::int64_t kChannels = 32;  // that a thread takes at a time
 }  // namespace
 
 void RunPoolGradient(const PoolGradient& job, const void* g, const void* x, const void* y, float* result) {
-  const std::int64_t groups = Quotient(job.channels, kChannels), bytes = job.is_bf16 ? 2 : 4;
+  const std::int64_t groups = CeilDiv(job.channels, kChannels), bytes = job.is_bf16 ? 2 : 4;
   const auto unit = Active().unit[job.is_max][job.is_bf16];
   const std::int64_t elements = std::max<std::int64_t>(1, job.in_positions() * std::min(job.channels, kChannels));
   ParallelFor(job.batch * job.blocks * groups, std::max<std::int64_t>(1, (1 << 12) / elements), [&](std::int64_t i) {

@@ -138,7 +138,7 @@ void RoiAlign::Run(const float* x, const float* rois, float* y, void* scratch) c
     ChannelsLast(x, maps, images, channels, positions);
   }
   const std::int64_t results = position_sensitive ? channels / bins : channels;
-  const std::int64_t parts = Quotient(results, kTileChannels);
+  const std::int64_t parts = CeilDiv(results, kTileChannels);
   ParallelFor(regions * parts, 1, [&](std::int64_t i) {
     const float* roi = rois + i / parts * 5;
     float* to = y + i / parts * results * bins;

@@ -43,7 +43,7 @@ void RoiPooling::Run(const float* x, const float* rois, float* y, void* scratch)
   const std::int64_t bins = bin_rows * bin_columns;
   auto* maps = static_cast<float*>(scratch);
   ChannelsLast(x, maps, images, channels, height * width);
-  const std::int64_t parts = Quotient(channels, kTileChannels);
+  const std::int64_t parts = CeilDiv(channels, kTileChannels);
   ParallelFor(regions * parts, 1, [&](std::int64_t item) {
     const float* roi = rois + item / parts * 5;
     const std::int64_t first = item % parts * kTileChannels, count = std::min(kTileChannels, channels - first);

@@ -21,7 +21,7 @@ std::int64_t PackedDepth(const Winograd& job) {
 }
 std::int64_t ProductElements(const Winograd& job) { return WinogradWeightStride(job.kind, job.in_channels); }
 std::int64_t ColumnElements(const Winograd& job) { return WinogradShapeOf(job.kind).products() * ProductElements(job); }
-std::int64_t NumColumns(const Winograd& job) { return Quotient(job.out_channels, kWinogradColumns); }
+std::int64_t NumColumns(const Winograd& job) { return CeilDiv(job.out_channels, kWinogradColumns); }
 std::int64_t FactorElements(const Winograd& job) {
   return WinogradFactors(job.kind, job.in_channels) * static_cast<std::int64_t>(sizeof(float)) / Element(job.kind);
 }
@@ -55,7 +55,7 @@ std::int64_t NumPhases(const Winograd& job) { return Stride(job) * Stride(job); 
 // One axis of a phase: what the image is padded with in front, and where the window's numbers are among the weights.
 struct PhaseAxis {
   std::int64_t pad;
-  WinogradNumbers numbers;
+  WinogradTaps numbers;
 };
 
 // Of the rows of the result with this remainder. Number j of a deconvolution's kernel leads from row i of the source to
@@ -99,21 +99,21 @@ struct Split {
 };
 
 std::int64_t NumTiles(const Winograd& job) {
-  return job.batch * Quotient(job.out_height, WinogradShapeOf(job.kind).tile_height) *
-         Quotient(job.out_width, WinogradShapeOf(job.kind).tile_width);
+  return job.batch * CeilDiv(job.out_height, WinogradShapeOf(job.kind).tile_height) *
+         CeilDiv(job.out_width, WinogradShapeOf(job.kind).tile_width);
 }
 
-std::int64_t TilesAcross(const Winograd& job) { return Quotient(job.out_width, WinogradShapeOf(job.kind).tile_width); }
+std::int64_t TilesAcross(const Winograd& job) { return CeilDiv(job.out_width, WinogradShapeOf(job.kind).tile_width); }
 
 // Elements. An odd number of lines: neighbouring products share no set of a cache.
 std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
   const std::int64_t bytes = tiles * RoundUp(job.in_channels, kWinogradBlock) * Element(job.kind);
-  return (Quotient(bytes, 64) | 1) * 64 / Element(job.kind);
+  return (CeilDiv(bytes, 64) | 1) * 64 / Element(job.kind);
 }
 
 std::int64_t ScaleBytes(const Winograd& job, std::int64_t tiles) {
   if (!WinogradMultipliesInt16(job.kind)) return 0;
-  return WinogradShapeOf(job.kind).products() * Quotient(job.in_channels, kWinogradChunk) * tiles *
+  return WinogradShapeOf(job.kind).products() * CeilDiv(job.in_channels, kWinogradChunk) * tiles *
          static_cast<std::int64_t>(sizeof(float));
 }
 
@@ -127,7 +127,7 @@ struct PartBytes {
 WinogradGrid LargestGrid(const Winograd& job, const Split& split) {
   const std::int64_t rows = split.tiles / TilesAcross(job), height = job.out_height;
   const bool is_even = rows % height == 0 || height % rows == 0;
-  return WinogradGridOf(job, split.tiles, is_even ? Quotient(rows, height) : (height + rows - 2) / height + 1);
+  return WinogradGridOf(job, split.tiles, is_even ? CeilDiv(rows, height) : (height + rows - 2) / height + 1);
 }
 
 PartBytes BytesOf(const Winograd& job, const Split& split) {
@@ -163,7 +163,7 @@ double PartCycles(const Winograd& job, const Split& split) {
   // What does not stay in the cache of the core comes from the next: tiles for each strip, products once. Few weights
   // stay beside them.
   const PartBytes bytes = BytesOf(job, split);
-  const auto strips = static_cast<double>(Quotient(channels, split.strip));
+  const auto strips = static_cast<double>(CeilDiv(channels, split.strip));
   const double again = static_cast<double>(bytes.tiles) * (1 + strips) + 2 * products * out * sizeof(float);
   const double beside = weight_bytes < static_cast<double>(cache_bytes) / 2 ? weight_bytes : 0;
   const double reads =
@@ -195,11 +195,11 @@ std::int64_t GridRowsInCache(const Winograd& job) {
 // `all`: strips of all channels of a part, else of one column.
 Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches, bool all) {
   Split split;
-  split.tiles = Quotient(NumTiles(job), blocks);
+  split.tiles = CeilDiv(NumTiles(job), blocks);
   if (WinogradMultipliesBF16(job.kind)) split.tiles = RoundUp(split.tiles, TilesAcross(job));
-  split.blocks = Quotient(NumTiles(job), split.tiles);
-  split.channels = Quotient(NumColumns(job), stretches) * kWinogradColumns;
-  split.stretches = Quotient(job.out_channels, split.channels);
+  split.blocks = CeilDiv(NumTiles(job), split.tiles);
+  split.channels = CeilDiv(NumColumns(job), stretches) * kWinogradColumns;
+  split.stretches = CeilDiv(job.out_channels, split.channels);
   split.strip = all ? split.channels : kWinogradColumns;
   return split;
 }
@@ -207,14 +207,14 @@ Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches
 // Many parts: a thread whose core is slow, as where another program uses its registers, too, takes fewer of them.
 Split SplitGrid(const Winograd& job) {
   const std::int64_t rows = NumTiles(job) / TilesAcross(job), threads = job.num_threads;
-  const std::int64_t least_blocks = Quotient(rows, GridRowsInCache(job));
+  const std::int64_t least_blocks = CeilDiv(rows, GridRowsInCache(job));
   Split best;
   double least = 0;
   for (std::int64_t more = 0; more <= 8 * threads; more = more < threads ? more + 1 : 2 * more) {
     for (std::int64_t stretches = 1; stretches <= std::min(NumColumns(job), 4 * threads); stretches *= 2) {
       const Split split = SplitInto(job, std::min(least_blocks + more, rows), stretches, false);
       const double turns =
-          static_cast<double>(Quotient(split.parts(job), threads)) + 0.5 * static_cast<double>(threads > 1);
+          static_cast<double>(CeilDiv(split.parts(job), threads)) + 0.5 * static_cast<double>(threads > 1);
       const double cycles = turns * GridCycles(job, split);
       if (best.tiles == 0 || cycles < least) {
         best = split;
@@ -226,7 +226,7 @@ Split SplitGrid(const Winograd& job) {
 }
 
 // Of splits into more and more blocks the fastest. All threads get about the same.
-Split SplitJob(const Winograd& job) {
+Split SplitProblem(const Winograd& job) {
   if (WinogradMultipliesBF16(job.kind)) return SplitGrid(job);
   constexpr std::int64_t kMaxTiles = 512, kMinTiles = 4, kMaxBytes = 4 << 20;  // beyond it memory is what counts
   const std::int64_t tiles = NumTiles(job), columns = NumColumns(job);
@@ -234,14 +234,14 @@ Split SplitJob(const Winograd& job) {
   double least = 0;
   const auto consider = [&](const Split& split, bool is_last) {
     if (!is_last && BytesOf(job, split).both() > kMaxBytes) return;
-    const double turns = static_cast<double>(Quotient(split.parts(job), job.num_threads));
+    const double turns = static_cast<double>(CeilDiv(split.parts(job), job.num_threads));
     const double cycles = turns * PartCycles(job, split);
     if (best.tiles == 0 || cycles < least) {
       best = split;
       least = cycles;
     }
   };
-  for (std::int64_t blocks = Quotient(tiles, kMaxTiles); blocks <= tiles; blocks += Quotient(blocks, 8)) {
+  for (std::int64_t blocks = CeilDiv(tiles, kMaxTiles); blocks <= tiles; blocks += CeilDiv(blocks, 8)) {
     const bool is_last = tiles / blocks < kMinTiles;
     for (std::int64_t stretches = 1; stretches <= columns; stretches *= 2) {
       consider(SplitInto(job, blocks, stretches, false), is_last);
@@ -252,18 +252,18 @@ Split SplitJob(const Winograd& job) {
   return best;
 }
 
-const char* Moved(const void* data, std::int64_t elements, std::int64_t element) {
+const char* Offset(const void* data, std::int64_t elements, std::int64_t element) {
   return data == nullptr ? nullptr : static_cast<const char*>(data) + elements * element;
 }
 
 const char* GroupOf(const void* data, const WinogradImage& image, std::int64_t group) {
-  return Moved(data, group * image.group, image.is_bf16 ? 2 : 4);
+  return Offset(data, group * image.group, image.is_bf16 ? 2 : 4);
 }
 
 // Where a group of a phase begins.
 const char* PhaseOf(const Winograd& job, const void* data, const WinogradImage& image, std::int64_t phase,
                     std::int64_t group) {
-  return Moved(GroupOf(data, image, group), OffsetOfPhase(job, image, phase), image.is_bf16 ? 2 : 4);
+  return Offset(GroupOf(data, image, group), OffsetOfPhase(job, image, phase), image.is_bf16 ? 2 : 4);
 }
 
 // Parts that follow each other share tiles of the image.
@@ -279,9 +279,9 @@ WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& 
   const auto [phase, group, block, stretch] = place;
   WinogradPart part;
   part.data.source = GroupOf(data.source, job.source, group);
-  const char* packed = Moved(data.weights, (phase * job.groups + group) * GroupElements(job), Element(job.kind));
+  const char* packed = Offset(data.weights, (phase * job.groups + group) * GroupElements(job), Element(job.kind));
   if (WinogradMultipliesInt16(job.kind)) part.factors = reinterpret_cast<const float*>(packed);
-  part.data.weights = Moved(packed, FactorElements(job), Element(job.kind));
+  part.data.weights = Offset(packed, FactorElements(job), Element(job.kind));
   part.data.bias = data.bias == nullptr ? nullptr : data.bias + group * job.out_channels;
   part.data.slopes = data.slopes == nullptr ? nullptr : data.slopes + group * job.out_channels;
   part.data.sum = PhaseOf(job, data.sum, job.sum, phase, group);
@@ -336,18 +336,18 @@ const char* WinogradName(WinogradKind kind) {
       return "winograd_f2x2_int16";
     case WinogradKind::kF1x4BF16:
       return "winograd_f1x4_bf16";
-    case WinogradKind::kLine7:
-      return "winograd_line7_f32";
-    case WinogradKind::kLine3:
-      return "winograd_line3_f32";
+    case WinogradKind::k1x7:
+      return "winograd_1x7_f32";
+    case WinogradKind::k1x3:
+      return "winograd_1x3_f32";
     case WinogradKind::k5x5:
       return "winograd_5x5_f32";
     case WinogradKind::k2x2:
       return "winograd_2x2_f32";
-    case WinogradKind::kLine7Int16:
-      return "winograd_line7_int16";
-    case WinogradKind::kLine3Int16:
-      return "winograd_line3_int16";
+    case WinogradKind::k1x7Int16:
+      return "winograd_1x7_int16";
+    case WinogradKind::k1x3Int16:
+      return "winograd_1x3_int16";
     case WinogradKind::k5x5Int16:
       return "winograd_5x5_int16";
     case WinogradKind::k2x2Int16:
@@ -367,7 +367,7 @@ std::size_t PackedWinogradBytes(const Winograd& job) {
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed) {
   // The scales of int16 are those of all input channels.
   const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
-  const std::int64_t columns = NumColumns(job), pieces = Quotient(job.in_channels, rows);
+  const std::int64_t columns = NumColumns(job), pieces = CeilDiv(job.in_channels, rows);
   const std::int64_t group_weights = job.out_channels * job.in_channels * WindowElements(job);
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
   const std::int64_t groups = NumPhases(job) * job.groups;  // of all phases
@@ -405,12 +405,12 @@ void PackWinogradWeights(const Winograd& job, const float* weights, void* packed
 
 std::size_t WinogradScratchBytes(const Winograd& job) {
   if (NumTiles(job) == 0) return 0;
-  return static_cast<std::size_t>(BytesOf(job, SplitJob(job)).both() * job.num_threads);
+  return static_cast<std::size_t>(BytesOf(job, SplitProblem(job)).both() * job.num_threads);
 }
 
 void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch) {
   if (NumTiles(job) == 0 || job.groups == 0 || job.out_channels == 0) return;
-  const Split split = SplitJob(job);
+  const Split split = SplitProblem(job);
   const std::int64_t bytes = BytesOf(job, split).both();
   const WinogradTable::Run run = table.run[static_cast<int>(job.kind)];
   const ThreadScope threads(job.num_threads);

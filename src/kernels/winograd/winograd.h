@@ -17,8 +17,8 @@ namespace amp::kernels {
 // that have instructions for them multiply them twice as fast as float32. CPUs with tile registers multiply bfloat16
 // many times as fast; what counts there is memory. So their tiles are four columns of one row, whose transforms are the
 // smallest: two times fewer multiplications, and sums over the window's rows stay in registers.
-// Windows are 3x3, but for those of kLine7 (a row of seven; columns are rows of an image that is seen with its axes
-// exchanged), kLine3 (a row of three), k5x5 and k2x2.
+// Windows are 3x3, but for those of k1x7 (a row of seven; columns are rows of an image that is seen with its axes
+// exchanged), k1x3 (a row of three), k5x5 and k2x2.
 enum class WinogradKind : std::uint8_t {
   kF4x4,
   kF2x2,
@@ -26,12 +26,12 @@ enum class WinogradKind : std::uint8_t {
   kF4x2Int16,
   kF2x2Int16,
   kF1x4BF16,
-  kLine7,
-  kLine3,
+  k1x7,
+  k1x3,
   k5x5,
   k2x2,
-  kLine7Int16,
-  kLine3Int16,
+  k1x7Int16,
+  k1x3Int16,
   k5x5Int16,
   k2x2Int16,
 };
@@ -60,7 +60,7 @@ struct Winograd {
   // Where windows have gaps, every `spacing`-th row and column of an image make an image of their own, without gaps: so
   // many squared of them, which `batch` counts. Sizes and pads are theirs, and strides lead from one of their positions
   // to the next.
-  std::int64_t spacing = 1;
+  std::int64_t dilation = 1;
   // Of a deconvolution, else 0: rows of its result with the same remainder of this, and columns, are the result of a
   // convolution of their own, a phase. Its window is every `stride`-th number of the deconvolution's, the last first;
   // beyond these are zeros. Sizes of the output are a phase's, and strides of its images lead from one of its positions
@@ -74,7 +74,7 @@ struct Winograd {
   std::int64_t slices = 1, in_depth = 1, out_depth = 1, pad_front = 0;
   WinogradImage source, sum, destination;
   float low = 0, high = 0;  // -inf and inf: no bounds
-  bool bends = false;
+  bool is_leaky = false;
   float slope = 0;      // where there are no slopes of channels
   int num_threads = 1;  // for which there is scratch memory
 };
@@ -85,10 +85,10 @@ struct Winograd {
 // Where image n begins; of a volume, its first slice.
 [[gnu::always_inline]] constexpr std::int64_t WinogradImageAt(const Winograd& job, const WinogradImage& image,
                                                               std::int64_t n) {
-  const std::int64_t spacing = job.spacing;
-  if (spacing == 1) return (job.out_depth == 1 ? n : n / job.out_depth) * image.batch;
-  return n / spacing / spacing * image.batch + n / spacing % spacing * (image.row / spacing) +
-         n % spacing * (image.pixel / spacing);
+  const std::int64_t dilation = job.dilation;
+  if (dilation == 1) return (job.out_depth == 1 ? n : n / job.out_depth) * image.batch;
+  return n / dilation / dilation * image.batch + n / dilation % dilation * (image.row / dilation) +
+         n % dilation * (image.pixel / dilation);
 }
 
 struct WinogradData {
@@ -160,11 +160,11 @@ constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
       return {4, 2};
     case WinogradKind::kF1x4BF16:
       return {1, 4};
-    case WinogradKind::kLine7:
-    case WinogradKind::kLine7Int16:
+    case WinogradKind::k1x7:
+    case WinogradKind::k1x7Int16:
       return {1, 4, 1, 7};
-    case WinogradKind::kLine3:
-    case WinogradKind::kLine3Int16:
+    case WinogradKind::k1x3:
+    case WinogradKind::k1x3Int16:
       return {1, 4, 1, 3};
     case WinogradKind::k5x5:
     case WinogradKind::k5x5Int16:
@@ -181,8 +181,8 @@ constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
     case WinogradKind::kF4x4Int16:
     case WinogradKind::kF4x2Int16:
     case WinogradKind::kF2x2Int16:
-    case WinogradKind::kLine7Int16:
-    case WinogradKind::kLine3Int16:
+    case WinogradKind::k1x7Int16:
+    case WinogradKind::k1x3Int16:
     case WinogradKind::k5x5Int16:
     case WinogradKind::k2x2Int16:
       return true;
@@ -255,7 +255,7 @@ constexpr std::int64_t WinogradFactors(WinogradKind kind, std::int64_t in_channe
 
 // Along one axis of the weights, the places of a window's numbers: `first`, `first + step`, ... Beyond `size` there are
 // zeros.
-struct WinogradNumbers {
+struct WinogradTaps {
   std::int64_t first = 0, step = 1, size = 0;
 
   // -1 beyond.
@@ -270,7 +270,7 @@ struct WinogradNumbers {
 // product lie 32 scales in float32.
 struct WinogradPiece {
   const float* weights = nullptr;  // of the group
-  WinogradNumbers rows, columns;   // of the window
+  WinogradTaps rows, columns;      // of the window
   const float* factors = nullptr;  // of its input channels, where tiles have scales; weights are divided by them
   std::int64_t first = 0;          // output channel, a multiple of kWinogradColumns: so many of them
   // Input channels, a multiple of the unit: at most kWinogradPieceRows, or all where tiles have scales.

@@ -3,7 +3,7 @@
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__) && \
     defined(__AVX512VL__)
 
-#include "kernels/base/bend_code.h"
+#include "kernels/base/leaky_relu_code.h"
 #include "kernels/base/product_vectors_avx512bf16.h"
 #include "kernels/base/tile_registers.h"
 #include "kernels/winograd/winograd_rounding_code.h"
@@ -242,7 +242,7 @@ class GridResults {
       if (x >= columns) break;
       TwoVectors value = out[x] + bias_;
       if (sum != nullptr) value = value + RegisterOps::Load<kSumIsBF16>(sum + x * job_.sum.pixel * kSumElement, count_);
-      value = job_.bends ? Bent<RegisterOps>(value, slope_) : RegisterOps::Clip(value, job_.low, job_.high);
+      value = job_.is_leaky ? LeakyRelu<RegisterOps>(value, slope_) : RegisterOps::Clip(value, job_.low, job_.high);
       RegisterOps::Store<kIsBF16>(to + x * job_.destination.pixel * kElement, count_, value);
     }
   }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/base/bend_code.h"
+#include "kernels/base/leaky_relu_code.h"
 #include "kernels/winograd/winograd.h"
 #include "kernels/winograd/winograd_transform_code.h"
 
@@ -265,7 +265,7 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
   }
 };
 
-// Multiplies transformed tiles.
+// ComputeType transformed tiles.
 template <class Ops, class AxisY, class AxisX>
 struct WinogradProductsCode : WinogradUnits<Ops, AxisY, AxisX> {
   using Units = WinogradUnits<Ops, AxisY, AxisX>;
@@ -380,7 +380,7 @@ struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
       value = value + Ops::template Load<kSumIsBF16>(to.sum + at * (kSumIsBF16 ? 2 : 4), to.count);
     }
     const Int at = y * job.destination.row + x * job.destination.pixel;
-    value = job.bends ? Bent<Ops>(value, to.slope) : Ops::Clip(value, job.low, job.high);
+    value = job.is_leaky ? LeakyRelu<Ops>(value, to.slope) : Ops::Clip(value, job.low, job.high);
     Ops::template Store<kOutIsBF16>(to.destination + at * (kOutIsBF16 ? 2 : 4), to.count, value);
   }
 

@@ -22,8 +22,8 @@ template <class Ops>  // of float32
 constexpr void AddWinogradFloats(WinogradTable* table) {
   WinogradKindCode<Ops, WinogradKind::kF4x4>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::kF2x2>::AddTo(table);
-  WinogradKindCode<Ops, WinogradKind::kLine7>::AddTo(table);
-  WinogradKindCode<Ops, WinogradKind::kLine3>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k1x7>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k1x3>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k5x5>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k2x2>::AddTo(table);
 }
@@ -33,8 +33,8 @@ constexpr void AddWinogradIntegers(WinogradTable* table) {
   WinogradKindCode<Ops, WinogradKind::kF4x4Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::kF4x2Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::kF2x2Int16>::AddTo(table);
-  WinogradKindCode<Ops, WinogradKind::kLine7Int16>::AddTo(table);
-  WinogradKindCode<Ops, WinogradKind::kLine3Int16>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k1x7Int16>::AddTo(table);
+  WinogradKindCode<Ops, WinogradKind::k1x3Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k5x5Int16>::AddTo(table);
   WinogradKindCode<Ops, WinogradKind::k2x2Int16>::AddTo(table);
 }

@@ -130,25 +130,25 @@ bool LowerScores(const Operands& operands, LowerContext& c) {
 }
 
 OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs) {
-  auto card = RegisterOp<AttentionParam>(name);
-  card.Doc(doc)
+  auto op = RegisterOp<AttentionParam>(name);
+  op.Doc(doc)
       .Params(Schema(), Validate)
       .Inputs(std::move(inputs))
       .Set(DTypeRule{InferDType})
       .Set(NoGradient{"MXNet has none"})
       .Set(AmpFacts{Arithmetic::kAccumulates});
-  return card;
+  return op;
 }
 
 OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::vector<std::string> inputs,
                                       const Operands& operands) {
-  auto card = Register(name, doc, std::move(inputs));
-  card.Set(ShapeRule{[&operands](ShapeRelation& r) { InferScores(operands, r); }})
+  auto op = Register(name, doc, std::move(inputs));
+  op.Set(ShapeRule{[&operands](ShapeRelation& r) { InferScores(operands, r); }})
       .Set(ReferenceKernel{[&operands](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ScoresReference(operands, node, in, out[0]);
       }})
       .Set(LowerRule{[&operands](LowerContext& c) { return LowerScores(operands, c); }});
-  return card;
+  return op;
 }
 
 [[maybe_unused]] const auto kScores =

@@ -145,9 +145,9 @@ using Kernel = void(const Node&, std::span<const NDArray>, std::span<NDArray>);
 
 auto Registered(const char* name, const char* alias, const char* doc, std::vector<std::string> inputs,
                 const char* output, void (*infer)(ShapeRelation&), Kernel* kernel, void (*gradient)(GradientContext&)) {
-  auto card = RegisterOp<WindowParam>(name);
-  if (alias != nullptr) card.Alias(alias);
-  return card.Doc(doc)
+  auto op = RegisterOp<WindowParam>(name);
+  if (alias != nullptr) op.Alias(alias);
+  return op.Doc(doc)
       .Params(Schema())
       .Inputs(std::move(inputs))
       .Outputs({output})

@@ -21,12 +21,12 @@ bool IsSumOfChannels(const std::vector<bool>& reduced) {
   return reduced.size() > 2 && !reduced[1] && std::count(reduced.begin(), reduced.end(), false) == 1;
 }
 
-ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,
+ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceEpilogue finish,
                    const std::vector<bool>& named, DType out) {
   const DType in = ComputedDType(c.DTypeOf(value)), result = ComputedDType(out);
   if (!kernels::Reduce::IsType(KernelType(in)) || !kernels::Reduce::IsType(KernelType(result))) return kNoValue;
   Shape shape = c.ShapeOf(value);
-  const bool is_plain = op == kernels::ReduceOp::kSum && finish == kernels::ReduceFinish::kNone;
+  const bool is_plain = op == kernels::ReduceOp::kSum && finish == kernels::ReduceEpilogue::kNone;
   if (is_plain && IsSumOfChannels(named) && shape.size() != 0) return EmitChannelSums(c, c.Cast(value, in), out);
   std::vector<kernels::ReduceAxis> axes;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -42,7 +42,7 @@ ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels
   return c.Cast(reduced, out);
 }
 
-bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceFinish finish,
+bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceEpilogue finish,
                    const std::vector<bool>& named) {
   const ValueId reduced = EmitReduce(c, c.in(0), op, finish, named, c.out_type(0).dtype);
   if (reduced == kNoValue) return false;

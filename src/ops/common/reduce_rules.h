@@ -13,10 +13,11 @@ bool IsSumOfChannels(const std::vector<bool>& reduced);
 
 // `value` reduced over the named axes: of dtype `out`, and with size 1 along these axes. kNoValue where the kernel
 // lacks one of the dtypes.
-ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceFinish finish,
+ValueId EmitReduce(LowerContext& c, ValueId value, kernels::ReduceOp op, kernels::ReduceEpilogue finish,
                    const std::vector<bool>& named, DType out);
 
 // Output 0 is input 0 reduced over the named axes. False where the kernel lacks one of the dtypes.
-bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceFinish finish, const std::vector<bool>& named);
+bool LowerToReduce(LowerContext& c, kernels::ReduceOp op, kernels::ReduceEpilogue finish,
+                   const std::vector<bool>& named);
 
 }  // namespace amp

@@ -12,9 +12,9 @@ namespace amp {
 
 // Registers the aliases of a table's row, given as words.
 template <class P>
-void AddAliases(OpDefinition<P>& card, const std::string& words) {
+void AddAliases(OpDefinition<P>& op, const std::string& words) {
   std::istringstream stream(words);
-  for (std::string word; stream >> word;) card.Alias(word);
+  for (std::string word; stream >> word;) op.Alias(word);
 }
 
 // `axis` of an array, counted from 0; negative ones count from behind. Throws GraphError for one that is not supported.

@@ -351,8 +351,8 @@ ParamSchema<FlowParam> LoopSchema(int num_bodies) {
 }
 
 OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
-  auto card = RegisterOp<FlowParam>(name);
-  card.Doc(doc)
+  auto op = RegisterOp<FlowParam>(name);
+  op.Doc(doc)
       .Inputs(InputNames)
       .Outputs(OutputNamesOf)
       .VisibleOutputs(
@@ -364,7 +364,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
       .Set(UpdatesStates{StatesMovedBy})
       .Set(KernelRule{LowerFlow})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
-  return card;
+  return op;
 }
 
 [[maybe_unused]] const auto kForeach =

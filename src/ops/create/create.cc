@@ -35,9 +35,9 @@ constexpr Row kRows[] = {
 
 [[maybe_unused]] const bool kFills = [] {
   for (const Row& row : kRows) {
-    auto card = RegisterOp<FillParam>(row.name);
-    AddAliases(card, row.aliases);
-    card.Doc(row.doc)
+    auto op = RegisterOp<FillParam>(row.name);
+    AddAliases(op, row.aliases);
+    op.Doc(row.doc)
         .Params(ParamSchema<FillParam>()
                     .Optional("shape", &FillParam::shape,
                               "Shape of the output; -1: a size that follows from what reads it.")

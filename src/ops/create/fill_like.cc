@@ -40,11 +40,11 @@ void InferLike(DTypeRelation& r) {
   }
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) {
-    auto card = RegisterOp<LikeParam>(row.name);
-    if (row.name == std::string_view("zeros_like")) card.Alias("_sparse_zeros_like");
-    card.Doc(row.doc)
+    auto op = RegisterOp<LikeParam>(row.name);
+    if (row.name == std::string_view("zeros_like")) op.Alias("_sparse_zeros_like");
+    op.Doc(row.doc)
         .Params(ParamSchema<LikeParam>()
                     .Optional("dtype", &LikeParam::dtype, "Dtype of the output; None: that of the data.")
                     .Ignored("ctx"))

@@ -64,7 +64,7 @@ void Register(const Row& row) {
       .Set(ValuesOfReference());
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

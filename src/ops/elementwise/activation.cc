@@ -95,7 +95,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(AmpFacts{Arithmetic::kElementwise,
                       {},
                       [](const Node& node, DType) { return node.params<ActivationParam>().act_type == "relu"; }})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(RangeRule{RangeOf})
         .Set(GradientRule{
             [](GradientContext& c) { c.Set(0, c.gradient() * FunctionOf(c.node()).derivative(c.in(0), c.out())); }})

@@ -67,7 +67,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(AlwaysAlgebra(Algebra::kSum))
         .Set(RangeRule{RangeOf})
         .Set(PassGradient())

@@ -75,7 +75,7 @@ bool Lower(LowerContext& c) {
           if (r.in(0) == DType::kBool) FailAt(r.node(), "expected x of numbers, got bool");
         }})
         .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(AllInputs(Sensitivity::kDiscontinuous))
         .Set(RangeRule{[](const RangeQuery& q, int) {
           const auto decimals = static_cast<double>(q.node.params<AroundParam>().decimals);

@@ -204,23 +204,23 @@ bool Lower(BinaryKind kind, LowerContext& c) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<NoParam>(row.name);
-  AddAliases(card, row.aliases);
+  auto op = RegisterOp<NoParam>(row.name);
+  AddAliases(op, row.aliases);
   // MXNet 1.x takes an axis and ignores it.
-  if (std::string_view(row.name).starts_with("broadcast_")) card.Params(ParamSchema<NoParam>().Ignored("axis"));
+  if (std::string_view(row.name).starts_with("broadcast_")) op.Params(ParamSchema<NoParam>().Ignored("axis"));
   const BinaryKind kind = row.kind;
   if (kind == BinaryKind::kDiv) {
-    card.Set(InputSensitivity{
+    op.Set(InputSensitivity{
         [](const Node&, std::size_t slot) { return slot == 1 ? Sensitivity::kPole : Sensitivity::kSmooth; }});
   }
-  card.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
+  op.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
       .Inputs({"lhs", "rhs"})
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
       .Set(DTypeRuleOf(kind, row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
       .Set(RangeOfTwo(RangeOf(kind)))
       .Set(AlwaysAlgebra(AlgebraOf(kind)))
-      .Set(IsPointwise{})
+      .Set(IsElementwise{})
       .Set(GradientRule{[kind, &row](GradientContext& c) { Gradient(kind, row.shapes, row.dtypes, c); }})
       .Set(ReferenceKernel{
           [kind](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(kind, in, out[0]); }})
@@ -228,7 +228,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[kind](LowerContext& c) { return LowerToMap(c, {{.op = MapOpOf(kind), .x = 0, .y = 1}}); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

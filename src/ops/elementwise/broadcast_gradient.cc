@@ -80,7 +80,7 @@ bool LowerSum(LowerContext& c) {
     c.SetOut(0, c.Cast(c.Reshape(c.in(0), out.shape), out.dtype));
     return true;
   }
-  return IsFloat(in.dtype) && LowerToReduce(c, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, axes);
+  return IsFloat(in.dtype) && LowerToReduce(c, kernels::ReduceOp::kSum, kernels::ReduceEpilogue::kNone, axes);
 }
 
 [[maybe_unused]] const auto kSum = RegisterOp<NoParam>("_backward_broadcast")

@@ -110,7 +110,7 @@ void SamePairs(ShapeRelation& r) {
                                           const bool cuts_off = !IsFloat(node.params<CastParam>().dtype);
                                           return cuts_off ? Sensitivity::kDiscontinuous : Sensitivity::kSmooth;
                                         }})
-                                        .Set(IsPointwise{})
+                                        .Set(IsElementwise{})
                                         .Set(GradientRule{[](GradientContext& c) {
                                           // To integers, too, as in MXNet: the gradient goes straight through.
                                           c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
@@ -133,7 +133,7 @@ void SamePairs(ShapeRelation& r) {
         .Set(SameShape())
         .Set(DTypeRule{InferAmpCast})
         .Set(AmpFacts{Arithmetic::kCasts})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.Call("_cast_like", {c.gradient(), c.in(0)}));
         }})

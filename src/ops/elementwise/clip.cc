@@ -70,7 +70,7 @@ ValueRange RangeOf(const RangeQuery& q, int) {
                         const auto& p = node.params<ClipParam>();
                         return Representable(p.a_min, target) && Representable(p.a_max, target);
                       }})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(RangeRule{RangeOf})
         .Set(GradientRule{[](GradientContext& c) {
           const auto& p = c.params<ClipParam>();

@@ -336,14 +336,14 @@ void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<NoParam>(row.name);
-  AddAliases(card, row.aliases);
+  auto op = RegisterOp<NoParam>(row.name);
+  AddAliases(op, row.aliases);
   // MXNet 1.x takes an axis and ignores it.
-  if (std::string_view(row.name).starts_with("broadcast_")) card.Params(ParamSchema<NoParam>().Ignored("axis"));
+  if (std::string_view(row.name).starts_with("broadcast_")) op.Params(ParamSchema<NoParam>().Ignored("axis"));
   const bool equal = row.shapes == Shapes::kEqual;
-  AddFacts(row, card);
-  AddGradient(row, card);
-  card.Doc(std::string(row.doc) + (equal ? " Equal shapes." : " Sizes of 1 are broadcast."))
+  AddFacts(row, op);
+  AddGradient(row, op);
+  op.Doc(std::string(row.doc) + (equal ? " Equal shapes." : " Sizes of 1 are broadcast."))
       .Inputs({"lhs", "rhs"})
       .Set(equal ? SameShape() : BroadcastShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
@@ -353,7 +353,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[&row](LowerContext& c) { return LowerByMap(row, c); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

@@ -84,10 +84,10 @@ void Infer(Relation& r, bool has_new_states,
 bool IsShapeKnown(const Shape& shape) { return shape.fully_known(); }
 bool IsDTypeKnown(const DType& dtype) { return IsKnown(dtype); }
 
-void SetTypes(OpDefinition<CustomParam>* card, bool has_new_states) {
-  card->Set(ShapeRule{[has_new_states](ShapeRelation& r) {
-        Infer(r, has_new_states, &CustomOperator::InferShapes, IsShapeKnown);
-      }})
+void SetTypes(OpDefinition<CustomParam>* op, bool has_new_states) {
+  op->Set(ShapeRule{[has_new_states](ShapeRelation& r) {
+      Infer(r, has_new_states, &CustomOperator::InferShapes, IsShapeKnown);
+    }})
       .Set(DTypeRule{[has_new_states](DTypeRelation& r) {
         Infer(r, has_new_states, &CustomOperator::InferDTypes, IsDTypeKnown);
       }});
@@ -149,11 +149,11 @@ void SetGradients(GradientContext& c) {
 // ---- operator definitions ----
 
 OpDefinition<CustomParam> Register(const std::string& name, const std::string& doc, const MakeCustomOperator& make) {
-  auto card = RegisterOp<CustomParam>(name);
-  card.Doc(doc)
+  auto op = RegisterOp<CustomParam>(name);
+  op.Doc(doc)
       .Attributes([make](const AttrMap& attrs) { return CustomParam{make(attrs)}; })
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});
-  return card;
+  return op;
 }
 
 bool IsState(const CustomParam& p, std::size_t slot) { return static_cast<int>(slot) >= p.num_arguments(); }

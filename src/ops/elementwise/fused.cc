@@ -118,8 +118,8 @@ DType OutputDType(const Node& node) { return node.params<FusedParam>().enabled_f
 
 OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const std::vector<const char*>& repeated = {},
                                   void (*validate)(FusedParam&) = Validate) {
-  auto card = RegisterOp<FusedParam>(name);
-  card.Doc(doc)
+  auto op = RegisterOp<FusedParam>(name);
+  op.Doc(doc)
       .Params(Schema(repeated), validate)
       .BindSubgraphs(Bind)
       .Inputs([](const FusedParam& p) { return p.input_names; })  // none before a subgraph is bound
@@ -128,7 +128,7 @@ OpDefinition<FusedParam> Register(std::string_view name, const char* doc, const 
       .Set(DTypeRule{InferDTypes})
       .Set(FusedFact{OutputDType})
       .Set(AmpFacts{});
-  return card;
+  return op;
 }
 
 // The operators of the table of chains (passes/fusion_mxnet/chain_patterns.cc). Files keep the names of 1.x.

@@ -17,7 +17,7 @@ struct MultiplierParam {
     RegisterOp<MultiplierParam>("_contrib_gradientmultiplier")
         .Doc("The input as it is; its gradient is that of the output times a number, such as -1 to reverse it.")
         .Params(ParamSchema<MultiplierParam>()
-                    .Optional("scalar", &MultiplierParam::scalar, "Multiplies the gradient.")
+                    .Optional("scalar", &MultiplierParam::scalar, "ComputeType the gradient.")
                     .Optional("is_int", &MultiplierParam::is_int, "Whether the number was an integer; no effect."))
         .Inputs({"data"})
         .Set(SameShape())

@@ -28,7 +28,7 @@ struct HardSigmoidParam {
         .Set(SameShape())
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(ConstantRange({0, 1}))
         .Set(GradientRule{[](GradientContext& c) {
           c.Set(0, c.params<HardSigmoidParam>().alpha * c.gradient() * ((c.out() > 0) * (c.out() < 1)));

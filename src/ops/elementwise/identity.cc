@@ -26,14 +26,14 @@ constexpr Row kRows[] = {
 
 [[maybe_unused]] const bool kIdentities = [] {
   for (const Row& row : kRows) {
-    auto card = RegisterOp<NoParam>(row.name);
-    AddAliases(card, row.aliases);
+    auto op = RegisterOp<NoParam>(row.name);
+    AddAliases(op, row.aliases);
     if (row.blocks) {
-      card.Set(ZeroGradient{"that is its purpose"});
+      op.Set(ZeroGradient{"that is its purpose"});
     } else {
-      card.Set(PassGradient());
+      op.Set(PassGradient());
     }
-    card.Doc(row.doc)
+    op.Doc(row.doc)
         .Inputs({"data"})
         .Set(SameShape())
         .Set(SameDType())

@@ -248,7 +248,7 @@ bool LowerBackwardPRelu(LowerContext& c) {
   const bool is_summed = std::find(reduced.begin(), reduced.end(), true) != reduced.end();
   const DType sum_dtype = c.out_type(1).dtype;
   const ValueId sums =
-      is_summed ? EmitReduce(c, shares, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, reduced, sum_dtype)
+      is_summed ? EmitReduce(c, shares, kernels::ReduceOp::kSum, kernels::ReduceEpilogue::kNone, reduced, sum_dtype)
                 : c.Cast(shares, sum_dtype);
   c.SetOut(0, c.Cast(of_data, c.out_type(0).dtype));
   c.SetOut(1, c.Reshape(sums, c.out_type(1).shape));
@@ -304,7 +304,7 @@ bool LowerBackwardPRelu(LowerContext& c) {
           if (r.num_outputs() > 1) r.Same({0}, {1});
         }})
         .Set(AmpFacts{Arithmetic::kElementwise, {SlotRole::kData, SlotRole::kStatistic}})
-        .Set(IsPointwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
+        .Set(IsElementwise{[](const Node&, int rank) { return rank > 1 ? 1 : 0; }})
         .Set(RangeRule{RangeOf})
         .Set(GradientRule{Gradient})
         .Set(TrainingForm{[](TrainingContext& c) {

@@ -98,9 +98,9 @@ bool Lower(const Row& row, LowerContext& c) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<NoParam>(row.name);
-  if (row.real != nullptr) card.Set(ConstantRange({0, 1, true}));
-  card.Doc(row.doc)
+  auto op = RegisterOp<NoParam>(row.name);
+  if (row.real != nullptr) op.Set(ConstantRange({0, 1, true}));
+  op.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
@@ -112,7 +112,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[&row](LowerContext& c) { return Lower(row, c); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

@@ -17,14 +17,14 @@ struct QuadraticParam {
         .Alias("_npx_quadratic")
         .Doc("a x² + b x + c of every element x.")
         .Params(ParamSchema<QuadraticParam>()
-                    .Optional("a", &QuadraticParam::a, "Multiplies the square.")
-                    .Optional("b", &QuadraticParam::b, "Multiplies the element.")
+                    .Optional("a", &QuadraticParam::a, "ComputeType the square.")
+                    .Optional("b", &QuadraticParam::b, "ComputeType the element.")
                     .Optional("c", &QuadraticParam::c, "Is added."))
         .Inputs({"data"})
         .Set(SameShape())
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kElementwise})
-        .Set(IsPointwise{})
+        .Set(IsElementwise{})
         .Set(GradientRule{[](GradientContext& c) {
           const auto& p = c.params<QuadraticParam>();
           c.Set(0, c.gradient() * (c.in(0) * (2 * p.a) + p.b));

@@ -69,7 +69,7 @@ double RMod(double x, double s) { return Remainder(s, x); }
 double ToPower(double x, double s) { return std::pow(x, s); }
 double RToPower(double x, double s) { return std::pow(s, x); }
 double Larger(double x, double s) { return x > s || std::isnan(x) ? x : s; }
-double Smaller(double x, double s) { return x < s || std::isnan(x) ? x : s; }
+double Min(double x, double s) { return x < s || std::isnan(x) ? x : s; }
 
 std::uint64_t IntPlus(std::int64_t x, std::int64_t s) { return U(x) + U(s); }
 std::uint64_t IntMinus(std::int64_t x, std::int64_t s) { return U(x) - U(s); }
@@ -463,11 +463,11 @@ void AddGradient(const Row& row, OpDefinition<ScalarParam>& definition) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<ScalarParam>(row.name);
-  AddAliases(card, row.aliases);
-  AddFacts(row, card);
-  AddGradient(row, card);
-  card.Doc(row.doc)
+  auto op = RegisterOp<ScalarParam>(row.name);
+  AddAliases(op, row.aliases);
+  AddFacts(row, op);
+  AddGradient(row, op);
+  op.Doc(row.doc)
       .Params(
           ParamSchema<ScalarParam>()
               .Optional("scalar", &ScalarParam::scalar, "The other operand; integer data truncates it.")
@@ -476,7 +476,7 @@ void Register(const Row& row) {
       .Set(SameShape())
       .Set(DTypeRule{[&row](DTypeRelation& r) { InferDType(row, r); }})
       .Set(AmpFacts{Arithmetic::kElementwise})
-      .Set(IsPointwise{})
+      .Set(IsElementwise{})
       .Set(ReferenceKernel{[&row](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         Reference(row, node, in[0], out[0]);
       }})
@@ -489,7 +489,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[&row](LowerContext& c) { return LowerByMap(row, c); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

@@ -420,25 +420,25 @@ void AddGradient(const Row& row, OpDefinition<NoParam>& definition) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<NoParam>(row.name);
-  AddAliases(card, row.aliases);
+  auto op = RegisterOp<NoParam>(row.name);
+  AddAliases(op, row.aliases);
   const bool commutes = row.commutes;
-  AddRange(row, card);
-  AddGradient(row, card);
-  if (row.name == std::string_view("tan")) card.Set(AllInputs(Sensitivity::kPeriodic));
-  if (row.name == std::string_view("erfinv")) AddDomain(-1, 1, card);
+  AddRange(row, op);
+  AddGradient(row, op);
+  if (row.name == std::string_view("tan")) op.Set(AllInputs(Sensitivity::kPeriodic));
+  if (row.name == std::string_view("erfinv")) AddDomain(-1, 1, op);
   for (const char* name : {"gamma", "gammaln", "digamma"}) {
-    if (row.name == std::string_view(name)) card.Set(AllInputs(Sensitivity::kPole));
+    if (row.name == std::string_view(name)) op.Set(AllInputs(Sensitivity::kPole));
   }
   for (const auto& [name, algebra] : kAlgebra) {
-    if (row.name == std::string_view(name)) card.Set(AlwaysAlgebra(algebra));
+    if (row.name == std::string_view(name)) op.Set(AlwaysAlgebra(algebra));
   }
-  card.Doc(row.doc)
+  op.Doc(row.doc)
       .Inputs({"data"})
       .Set(SameShape())
       .Set(DTypeRule{InferDType})
       .Set(AmpFacts{Arithmetic::kElementwise, {}, [commutes](const Node&, DType) { return commutes; }})
-      .Set(IsPointwise{})
+      .Set(IsElementwise{})
       .Set(IsUnaryFunction{})
       .Set(ReferenceKernel{
           [&row](const Node&, std::span<const NDArray> in, std::span<NDArray> out) { Reference(row, in[0], out[0]); }})
@@ -451,7 +451,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[&row](LowerContext& c) { return LowerToMap(c, {MapStepOf(row)}); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

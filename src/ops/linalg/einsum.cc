@@ -218,7 +218,8 @@ class EinsumLowering {
       if (!drops.back()) kept.push_back(label);
     }
     if (kept.size() == x.labels.size()) return x;
-    const ValueId sums = EmitReduce(c_, x.value, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, drops, dtype());
+    const ValueId sums =
+        EmitReduce(c_, x.value, kernels::ReduceOp::kSum, kernels::ReduceEpilogue::kNone, drops, dtype());
     if (sums == kNoValue) return std::nullopt;
     return Named{c_.Reshape(sums, ShapeOf(kept)), kept};
   }

@@ -29,7 +29,7 @@ ParamSchema<GemmParam> Schema() {
   return ParamSchema<GemmParam>()
       .Optional("transpose_a", &GemmParam::transpose_a, "Use the transpose of A.")
       .Optional("transpose_b", &GemmParam::transpose_b, "Use the transpose of B.")
-      .Optional("alpha", &GemmParam::alpha, "Multiplies the product.")
+      .Optional("alpha", &GemmParam::alpha, "ComputeType the product.")
       .Optional("axis", &GemmParam::axis, "The axis of the matrices' rows; columns are the last axis.");
 }
 
@@ -141,7 +141,7 @@ void SumReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
 [[maybe_unused]] const auto kSum = RegisterOp<GemmParam>("_linalg_gemm")
                                        .Alias("linalg_gemm")
                                        .Doc("alpha * A B + beta * C for each of the leading axes.")
-                                       .Params(Schema().Optional("beta", &GemmParam::beta, "Multiplies C."))
+                                       .Params(Schema().Optional("beta", &GemmParam::beta, "ComputeType C."))
                                        .Inputs({"A", "B", "C"})
                                        .Set(ShapeRule{[](ShapeRelation& r) {
                                          InferShape(r);
@@ -188,7 +188,7 @@ void SyrkReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         .Doc("alpha * A A^T for each of the leading axes, or alpha * A^T A.")
         .Params(ParamSchema<SyrkParam>()
                     .Optional("transpose", &SyrkParam::transpose, "The transpose comes first.")
-                    .Optional("alpha", &SyrkParam::alpha, "Multiplies the product."))
+                    .Optional("alpha", &SyrkParam::alpha, "ComputeType the product."))
         .Inputs({"A"})
         .Set(ShapeRule{[](ShapeRelation& r) {
           if (!r.in(0).fully_known()) return;

@@ -74,7 +74,7 @@ OpDefinition<TriangularParam> RegisterTriangular(const char* name, const char* d
                   .Optional("transpose", &TriangularParam::transpose, "Use the transpose of A.")
                   .Optional("rightside", &TriangularParam::rightside, "A stands on the right.")
                   .Optional("lower", &TriangularParam::lower, "A is lower triangular; its other elements are not read.")
-                  .Optional("alpha", &TriangularParam::alpha, "Multiplies B."))
+                  .Optional("alpha", &TriangularParam::alpha, "ComputeType B."))
       .Inputs({"A", "B"})
       .Set(ShapeRule{InferTriangular})
       .Set(SameFloatDType())

@@ -33,7 +33,7 @@ struct RegressionParam {
 };
 
 ParamSchema<RegressionParam> RegressionSchema() {
-  return ParamSchema<RegressionParam>().Optional("grad_scale", &RegressionParam::grad_scale, "Multiplies gradients.");
+  return ParamSchema<RegressionParam>().Optional("grad_scale", &RegressionParam::grad_scale, "ComputeType gradients.");
 }
 
 // A label has as many elements as the data. Data (N, 1) has a label (N,).
@@ -155,7 +155,7 @@ struct SvmParam {
 ParamSchema<SvmParam> SvmSchema() {
   return ParamSchema<SvmParam>()
       .Optional("margin", &SvmParam::margin, "Distance from which a score costs nothing.")
-      .Optional("regularization_coefficient", &SvmParam::regularization_coefficient, "Multiplies gradients.")
+      .Optional("regularization_coefficient", &SvmParam::regularization_coefficient, "ComputeType gradients.")
       .Optional("use_linear", &SvmParam::use_linear, "The loss is linear in what is missing, not its square.");
 }
 

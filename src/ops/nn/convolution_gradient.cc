@@ -332,7 +332,7 @@ GradientRule Gradients(const char* forward, const char* data, const char* weight
   }};
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   Register<ConvolutionParam>("_backward_Convolution_data", "The gradient of Convolution's data.", ConvolutionSchema(),
                              ValidateConvolution, "Convolution", false)
       .Set(Gradients("Convolution", "_backward_Convolution_data", "_backward_Convolution_weight", false))

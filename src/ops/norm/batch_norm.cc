@@ -106,7 +106,7 @@ OpDefinition<BatchNormParam> RegisterBatchNorm(const char* name, const char* tra
       .Set(AmpFacts{
           Arithmetic::kElementwise,
           {SlotRole::kData, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic, SlotRole::kStatistic}})
-      .Set(IsPointwise{[](const Node& node, int rank) {
+      .Set(IsElementwise{[](const Node& node, int rank) {
         return NormalizeAxis(node.params<BatchNormParam>().axis, rank).value_or(0);
       }})
       .Set(BatchNormFact{UseOf})

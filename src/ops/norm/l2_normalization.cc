@@ -69,7 +69,8 @@ bool LowerToKernel(LowerContext& c) {
   const Shape shape{lines.outer, lines.size, lines.inner};
   const ValueId data = c.Reshape(c.in(0), shape);
   const auto op = kernels::ReduceOp::kSumOfSquares;
-  const ValueId squares = EmitReduce(c, data, op, kernels::ReduceFinish::kNone, {false, true, false}, DType::kFloat32);
+  const ValueId squares =
+      EmitReduce(c, data, op, kernels::ReduceEpilogue::kNone, {false, true, false}, DType::kFloat32);
   const std::vector<kernels::MapStep> steps{
       {MapOp::kLinear, 1, 0, 0, 1, static_cast<float>(p.eps)}, {MapOp::kSqrt, 2}, {MapOp::kDiv, 0, 3}};
   c.SetOut(0, c.Reshape(c.Emit(MapSpec{steps}, {data, squares}, {out.dtype, shape}), out.shape));

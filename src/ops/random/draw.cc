@@ -27,22 +27,22 @@ kernels::RandomStream StreamOf(const DrawParam& p, const void* key) {
 
 void FillAlike(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const auto& p = node.params<DrawParam>();
-  FillDrawn(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), {&p.first, 1}, {&p.second, 1},
-            out[0].type(), out[0].data());
+  FillSampled(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), {&p.first, 1}, {&p.second, 1},
+              out[0].type(), out[0].data());
 }
 
 void FillEach(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const std::vector<double> first = Numbers<double>(in[0]), second = Numbers<double>(in[in.size() - 2]);
   const auto& p = node.params<DrawParam>();
-  FillDrawn(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), first, second, out[0].type(),
-            out[0].data());
+  FillSampled(RequireDistribution(p.distribution), StreamOf(p, in.back().data()), first, second, out[0].type(),
+              out[0].data());
 }
 
 bool LowerAlike(LowerContext& c) {
   const auto key = static_cast<int>(c.in_types().size()) - 1;
   auto run = [p = c.node().params<DrawParam>(), type = c.out_type(0)](const KernelOperands& operands) {
-    FillDrawn(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {&p.first, 1}, {&p.second, 1}, type,
-              operands.output());
+    FillSampled(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {&p.first, 1}, {&p.second, 1},
+                type, operands.output());
   };
   c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key)}, c.out_type(0)));
   return true;
@@ -54,8 +54,8 @@ bool LowerEach(LowerContext& c) {
               rows = static_cast<std::size_t>(c.in_type(0).shape.size())](const KernelOperands& operands) {
     const auto* first = static_cast<const double*>(operands.input(1));
     const auto* second = static_cast<const double*>(operands.input(2));
-    FillDrawn(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {first, rows}, {second, rows}, type,
-              operands.output());
+    FillSampled(RequireDistribution(p.distribution), StreamOf(p, operands.input(0)), {first, rows}, {second, rows},
+                type, operands.output());
   };
   const ValueId first = c.Cast(c.in(0), DType::kFloat64), second = c.Cast(c.in(key - 1), DType::kFloat64);
   c.SetOut(0, c.Emit(KernelSpec{"draw", run}, {c.in(key), first, second}, c.out_type(0)));
@@ -94,8 +94,8 @@ void InferKey(ShapeRelation& r) { r.In(r.num_inputs() - 1, Shape{2}); }
 void InferKey(DTypeRelation& r) { r.In(r.num_inputs() - 1, DType::kInt64); }
 
 [[maybe_unused]] const bool kDraw = [] {
-  auto card = RegisterOp<DrawParam>("_draw");
-  SetDrawnShape(card)
+  auto op = RegisterOp<DrawParam>("_draw");
+  SetSampleShape(op)
       .Doc(
           "Numbers of a distribution. They are a function of the key (a seed and the number of the run) and the "
           "stream.")

@@ -24,8 +24,8 @@ inline void RequireFloat(DType dtype) {
 
 // The output has the shape that an attribute says; one that says nothing is that of what reads the output, else [1].
 template <class P>
-OpDefinition<P>& SetDrawnShape(OpDefinition<P>& card) {
-  return card
+OpDefinition<P>& SetSampleShape(OpDefinition<P>& op) {
+  return op
       .Set(ShapeRule{[](ShapeRelation& r) {
         const IntTuple& shape = r.node().params<P>().shape;
         if (r.num_inputs() == 1) r.In(0, Shape{2});  // the key
@@ -65,8 +65,8 @@ inline std::vector<NodeEntry> WithKey(TrainingContext& c) {
 
 // An operator of MXNet: wherever a graph runs, `op` with the attributes and a number for the stream stands for it.
 template <class P>
-OpDefinition<P>& SetDrawing(OpDefinition<P>& card, const char* op, std::function<AttrMap(const P&)> attrs) {
-  return card.Set(DrawsAtInference{[](const Node&) { return true; }})
+OpDefinition<P>& SetDrawing(OpDefinition<P>& op, const char* op, std::function<AttrMap(const P&)> attrs) {
+  return op.Set(DrawsAtInference{[](const Node&) { return true; }})
       .Set(TrainingForm{[op, attrs = std::move(attrs)](TrainingContext& c) {
         AttrMap all = attrs(c.node().params<P>());
         all.merge(StreamAttr(c));

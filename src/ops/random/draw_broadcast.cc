@@ -33,7 +33,7 @@ void Fill(const DrawParam& p, const void* key, std::span<const std::span<const d
     parameters[i] = is_array ? arrays[next++] : number ? std::span(&*number, 1) : parameters[0];
   }
   const kernels::RandomStream stream = RandomStreamOf(p.stream, static_cast<const std::int64_t*>(key));
-  FillDrawn(distribution, stream, parameters[0], parameters[1], type, out);
+  FillSampled(distribution, stream, parameters[0], parameters[1], type, out);
 }
 
 std::vector<double> Broadcast(const NDArray& parameter, const Shape& shape) {

@@ -34,8 +34,8 @@ void StoreRoundedDown(const double* values, std::size_t count, DType dtype, std:
 
 }  // namespace
 
-void FillDrawn(const Distribution& distribution, const kernels::RandomStream& stream, std::span<const double> first,
-               std::span<const double> second, const TensorType& type, void* out) {
+void FillSampled(const Distribution& distribution, const kernels::RandomStream& stream, std::span<const double> first,
+                 std::span<const double> second, const TensorType& type, void* out) {
   const std::int64_t size = type.shape.size();
   if (size == 0) return;
   const std::int64_t first_repeats = size / std::ssize(first), second_repeats = size / std::ssize(second);

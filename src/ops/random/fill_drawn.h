@@ -10,7 +10,7 @@ namespace amp {
 
 // Fills an array of `type`. Each element of a parameter is that of as many elements of the output that follow each
 // other: one element that of all.
-void FillDrawn(const Distribution& distribution, const kernels::RandomStream& stream, std::span<const double> first,
-               std::span<const double> second, const TensorType& type, void* out);
+void FillSampled(const Distribution& distribution, const kernels::RandomStream& stream, std::span<const double> first,
+                 std::span<const double> second, const TensorType& type, void* out);
 
 }  // namespace amp

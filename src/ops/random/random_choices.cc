@@ -60,8 +60,8 @@ void InferClasses(DTypeRelation& r) {
 }
 
 // What both forms have in common.
-OpDefinition<ClassesParam>& Complete(OpDefinition<ClassesParam>& card) {
-  return card
+OpDefinition<ClassesParam>& Complete(OpDefinition<ClassesParam>& op) {
+  return op
       .Outputs([](const ClassesParam& p) {
         if (p.get_prob) return std::vector<std::string>{"output0", "output1"};
         return std::vector<std::string>{"output"};
@@ -72,15 +72,15 @@ OpDefinition<ClassesParam>& Complete(OpDefinition<ClassesParam>& card) {
 }
 
 [[maybe_unused]] const bool kMultinomial = [] {
-  auto card = RegisterOp<ClassesParam>("_sample_multinomial").Alias("_npx__random_multinomial");
-  Complete(card)
+  auto op = RegisterOp<ClassesParam>("_sample_multinomial").Alias("_npx__random_multinomial");
+  Complete(op)
       .Alias("sample_multinomial")
       .Doc("Classes drawn with the probabilities in the last axis of data.")
       .Params(ClassesSchema(), ValidateClasses)
       .Inputs({"data"})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32})
       .Set(NoGradient{"where it runs it has another form"});
-  SetDrawing<ClassesParam>(card, "_draw_classes", [](const ClassesParam& p) {
+  SetDrawing<ClassesParam>(op, "_draw_classes", [](const ClassesParam& p) {
     return AttrMap{{"shape", PrintAttr(p.shape)}, {"get_prob", PrintAttr(p.get_prob)}, {"dtype", PrintAttr(p.dtype)}};
   });
   return true;
@@ -116,8 +116,8 @@ void DrawClasses(const Node& node, std::span<const NDArray> in, std::span<NDArra
 }
 
 [[maybe_unused]] const bool kClasses = [] {
-  auto card = RegisterOp<ClassesParam>("_draw_classes");
-  Complete(card)
+  auto op = RegisterOp<ClassesParam>("_draw_classes");
+  Complete(op)
       .Doc("Classes by their probabilities, as functions of the key and the stream: see _draw.")
       .Params(ClassesSchema().Optional("stream", &ClassesParam::stream, "Tells the nodes of a graph apart."),
               ValidateClasses)
@@ -226,20 +226,20 @@ void InferChoice(DTypeRelation& r) {
 }
 
 // What both forms have in common.
-OpDefinition<ChoiceParam>& Complete(OpDefinition<ChoiceParam>& card) {
-  return card.Set(ShapeRule{[](ShapeRelation& r) { InferChoice(r); }})
+OpDefinition<ChoiceParam>& Complete(OpDefinition<ChoiceParam>& op) {
+  return op.Set(ShapeRule{[](ShapeRelation& r) { InferChoice(r); }})
       .Set(DTypeRule{[](DTypeRelation& r) { InferChoice(r); }})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
       .Set(ZeroGradient{"indices do not change with the inputs"});
 }
 
 [[maybe_unused]] const bool kChoice = [] {
-  auto card = RegisterOp<ChoiceParam>("_npi_choice");
-  Complete(card)
+  auto op = RegisterOp<ChoiceParam>("_npi_choice");
+  Complete(op)
       .Doc("Indices below `a`, equally likely or in proportion to weights.")
       .Params(ChoiceSchema(), ValidateChoice)
       .Inputs(ChoiceInputs);
-  SetDrawing<ChoiceParam>(card, "_draw_choice", [](const ChoiceParam& p) {
+  SetDrawing<ChoiceParam>(op, "_draw_choice", [](const ChoiceParam& p) {
     return AttrMap{{"a", PrintAttr(p.a)},
                    {"size", PrintAttr(p.size)},
                    {"replace", PrintAttr(p.replace)},
@@ -308,8 +308,8 @@ void DrawChoice(const Node& node, std::span<const NDArray> in, std::span<NDArray
 }
 
 [[maybe_unused]] const bool kDrawChoice = [] {
-  auto card = RegisterOp<ChoiceParam>("_draw_choice");
-  Complete(card)
+  auto op = RegisterOp<ChoiceParam>("_draw_choice");
+  Complete(op)
       .Doc("Indices below `a`, as functions of the key and the stream: see _draw.")
       .Params(ChoiceSchema().Optional("stream", &ChoiceParam::stream, "Tells the nodes of a graph apart."),
               ValidateChoice)
@@ -341,20 +341,20 @@ void InferShuffled(DTypeRelation& r) {
 }
 
 // What both forms have in common.
-OpDefinition<ShuffleParam>& Complete(OpDefinition<ShuffleParam>& card) {
-  return card.Set(ShapeRule{[](ShapeRelation& r) { InferShuffled(r); }})
+OpDefinition<ShuffleParam>& Complete(OpDefinition<ShuffleParam>& op) {
+  return op.Set(ShapeRule{[](ShapeRelation& r) { InferShuffled(r); }})
       .Set(DTypeRule{[](DTypeRelation& r) { InferShuffled(r); }})
       .Set(NoGradient{"MXNet has none"});
 }
 
 [[maybe_unused]] const bool kShuffle = [] {
-  auto card = RegisterOp<ShuffleParam>("_shuffle").Alias("_npi_shuffle");
-  Complete(card)
+  auto op = RegisterOp<ShuffleParam>("_shuffle").Alias("_npi_shuffle");
+  Complete(op)
       .Alias("shuffle")
       .Doc("The rows of data in random order.")
       .Inputs({"data"})
       .Set(AmpFacts{Arithmetic::kMovesData});
-  SetDrawing<ShuffleParam>(card, "_draw_shuffled", [](const ShuffleParam&) { return AttrMap{}; });
+  SetDrawing<ShuffleParam>(op, "_draw_shuffled", [](const ShuffleParam&) { return AttrMap{}; });
   return true;
 }();
 
@@ -381,8 +381,8 @@ void Shuffle(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
 }
 
 [[maybe_unused]] const bool kShuffled = [] {
-  auto card = RegisterOp<ShuffleParam>("_draw_shuffled");
-  Complete(card)
+  auto op = RegisterOp<ShuffleParam>("_draw_shuffled");
+  Complete(op)
       .Doc("The rows of data in an order that is a function of the key and the stream: see _draw.")
       .Params(
           ParamSchema<ShuffleParam>().Optional("stream", &ShuffleParam::stream, "Tells the nodes of a graph apart."))

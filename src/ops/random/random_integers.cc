@@ -42,8 +42,8 @@ ParamSchema<IntegersParam> Schema() {
 }
 
 // What both forms have in common.
-OpDefinition<IntegersParam>& Complete(OpDefinition<IntegersParam>& card) {
-  return SetDrawnShape(card)
+OpDefinition<IntegersParam>& Complete(OpDefinition<IntegersParam>& op) {
+  return SetSampleShape(op)
       .Set(DTypeRule{[](DTypeRelation& r) {
         if (r.num_inputs() == 1) r.In(0, DType::kInt64);  // the key
         r.Out(0, DTypeOf(r.node().params<IntegersParam>()));
@@ -52,14 +52,14 @@ OpDefinition<IntegersParam>& Complete(OpDefinition<IntegersParam>& card) {
 }
 
 [[maybe_unused]] const bool kPublic = [] {
-  auto card = RegisterOp<IntegersParam>("_random_randint").Alias("_npi_random_randint");
-  Complete(card)
+  auto op = RegisterOp<IntegersParam>("_random_randint").Alias("_npi_random_randint");
+  Complete(op)
       .Alias("random_randint")
       .Doc("Integers from [low, high).")
       .Params(Schema(), Validate)
       .Inputs(std::vector<std::string>{})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true});
-  SetDrawing<IntegersParam>(card, "_draw_integers", [](const IntegersParam& p) {
+  SetDrawing<IntegersParam>(op, "_draw_integers", [](const IntegersParam& p) {
     return AttrMap{{"low", PrintAttr(p.low)},
                    {"high", PrintAttr(p.high)},
                    {"shape", PrintAttr(p.shape)},
@@ -80,8 +80,8 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
 }
 
 [[maybe_unused]] const bool kForm = [] {
-  auto card = RegisterOp<IntegersParam>("_draw_integers");
-  Complete(card)
+  auto op = RegisterOp<IntegersParam>("_draw_integers");
+  Complete(op)
       .Doc("Integers from [low, high), as functions of the key and the stream: see _draw.")
       .Params(Schema().Optional("stream", &IntegersParam::stream, "Tells the nodes of a graph apart."), Validate)
       .Inputs({"key"})

@@ -108,10 +108,10 @@ template <int kFirst>
 bool RegisterRandom(const char* name, const char* aliases, const char* distribution) {
   using P = NumbersParam<kFirst>;
   const Family& family = FamilyOf(distribution);
-  auto card = RegisterOp<P>(name);
-  AddAliases(card, aliases);
-  SetDrawnShape(card);
-  SetDrawing<P>(card, "_draw",
+  auto op = RegisterOp<P>(name);
+  AddAliases(op, aliases);
+  SetSampleShape(op);
+  SetDrawing<P>(op, "_draw",
                 [&family](const P& p) {
                   AttrMap attrs = NumbersAttrs(family, p);
                   attrs.merge(TypeAttrs(p));
@@ -131,8 +131,8 @@ template <int kFirst>
 bool RegisterLike(const char* name, const char* distribution) {
   using P = NumbersParam<kFirst>;
   const Family& family = FamilyOf(distribution);
-  auto card = RegisterOp<P>(name);
-  SetDrawing<P>(card, "_draw_like", [&family](const P& p) { return NumbersAttrs(family, p); })
+  auto op = RegisterOp<P>(name);
+  SetDrawing<P>(op, "_draw_like", [&family](const P& p) { return NumbersAttrs(family, p); })
       .Doc(std::string(family.doc) + ", of the shape and the dtype of data.")
       .Params(SchemaOfNumbers<P>(family), ValidateNumbers<P>(family))
       .Inputs({"data"})
@@ -149,8 +149,8 @@ bool RegisterSample(const char* name, const char* distribution) {
   std::vector<std::string> inputs;
   for (const Parameter& parameter : family.parameters) inputs.emplace_back(parameter.array);
   const auto count = static_cast<int>(inputs.size());
-  auto card = RegisterOp<P>(name);
-  SetDrawing<P>(card, "_draw_each",
+  auto op = RegisterOp<P>(name);
+  SetDrawing<P>(op, "_draw_each",
                 [&family](const P& p) {
                   AttrMap attrs = TypeAttrs(p);
                   attrs["distribution"] = family.distribution;

@@ -42,8 +42,8 @@ AttrMap FormAttrs(const P& p) {
 }
 
 template <class P>
-OpDefinition<P>& Complete(OpDefinition<P>& card, int num_parameters) {
-  return SetDrawing<P>(card, "_draw_broadcast", FormAttrs<P>)
+OpDefinition<P>& Complete(OpDefinition<P>& op, int num_parameters) {
+  return SetDrawing<P>(op, "_draw_broadcast", FormAttrs<P>)
       .Inputs([num_parameters](const P& p) {
         std::vector<std::string> names{"input1", "input2"};
         names.resize(static_cast<std::size_t>(NumArrays(p, num_parameters)));
@@ -117,8 +117,8 @@ std::function<void(P&)> ValidateNumbers(const Family& row) {
 
 template <class P>
 void Register(const Family& row) {
-  auto card = RegisterOp<P>(row.name);
-  Complete(card, static_cast<int>(row.parameters.size()))
+  auto op = RegisterOp<P>(row.name);
+  Complete(op, static_cast<int>(row.parameters.size()))
       .Doc(std::string(row.doc) + (row.size == Size::kLeads ? ": `size` for each element of the parameters." : "."))
       .Params(SchemaOf<P>(row), ValidateNumbers<P>(row));
 }
@@ -142,8 +142,8 @@ void ValidateBernoulli(BernoulliParam& p) {
 
 void RegisterBernoulli() {
   using P = BernoulliParam;
-  auto card = RegisterOp<P>("_npi_bernoulli");
-  Complete(card, 1)
+  auto op = RegisterOp<P>("_npi_bernoulli");
+  Complete(op, 1)
       .Doc("1 with the probability prob, or 1 / (1 + exp(-logit)), and else 0.")
       .Params(
           ParamSchema<P>()

@@ -133,8 +133,8 @@ std::vector<Term> Densities(GradientContext& c, const Term& logarithms) {
 }
 
 // What all densities have in common.
-OpDefinition<PdfParam>& Complete(OpDefinition<PdfParam>& card, std::string_view name, const char* doc) {
-  return card.Alias(std::string(name.substr(1)))
+OpDefinition<PdfParam>& Complete(OpDefinition<PdfParam>& op, std::string_view name, const char* doc) {
+  return op.Alias(std::string(name.substr(1)))
       .Doc(doc)
       .Params(ParamSchema<PdfParam>().Optional("is_log", &PdfParam::is_log, "Logarithms of densities."))
       .Set(SameFloatDType());
@@ -147,8 +147,8 @@ std::vector<std::string> InputsOf(const Row& row) {
 
 [[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) {
-    auto card = RegisterOp<PdfParam>(row.name);
-    Complete(card, row.name, row.doc)
+    auto op = RegisterOp<PdfParam>(row.name);
+    Complete(op, row.name, row.doc)
         .Inputs(InputsOf(row))
         .Set(ShapeRule{InferDensity})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32, {row.counts ? SlotRole::kIndex : SlotRole::kData}})
@@ -201,8 +201,8 @@ void DirichletReference(const Node& node, std::span<const NDArray> in, std::span
 Term SumOfLast(const Term& x) { return x.context().Call("sum", {x}, {{"axis", "-1"}}); }
 
 [[maybe_unused]] const bool kDirichlet = [] {
-  auto card = RegisterOp<PdfParam>("_random_pdf_dirichlet");
-  Complete(card, "_random_pdf_dirichlet", "Dirichlet densities of vectors: concentrations alpha.")
+  auto op = RegisterOp<PdfParam>("_random_pdf_dirichlet");
+  Complete(op, "_random_pdf_dirichlet", "Dirichlet densities of vectors: concentrations alpha.")
       .Inputs({"sample", "alpha"})
       .Set(ShapeRule{InferDirichlet})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32})

@@ -21,8 +21,8 @@ void StoreAnswer(bool answer, NDArray& out) { Store(std::vector<double>{answer ?
 
 // What all of them state: an array of one element that says 1 or 0. Rounding before would change the answer.
 template <class P>
-OpDefinition<P> Question(OpDefinition<P> card) {
-  return card.Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
+OpDefinition<P> Question(OpDefinition<P> op) {
+  return op.Set(AmpFacts{Arithmetic::kNeedsFloat32, {}, nullptr, true})
       .Set(ConstantRange(ValueRange::Between(0, 1, true)))
       .Set(AllInputs(Sensitivity::kDiscontinuous))
       .Set(ZeroGradient{"it answers a question"});

@@ -47,10 +47,10 @@ void VectorNorms(const NDArray& in, const std::vector<bool>& named, double ord, 
 
 // The norm of order 1 or 2.
 bool LowerToNorm(LowerContext& c, double ord, const std::vector<bool>& named) {
-  using kernels::ReduceFinish;
+  using kernels::ReduceEpilogue;
   using kernels::ReduceOp;
-  return ord == 2 ? LowerToReduce(c, ReduceOp::kSumOfSquares, ReduceFinish::kRoot, named)
-                  : LowerToReduce(c, ReduceOp::kSumOfMagnitudes, ReduceFinish::kNone, named);
+  return ord == 2 ? LowerToReduce(c, ReduceOp::kSumOfSquares, ReduceEpilogue::kRoot, named)
+                  : LowerToReduce(c, ReduceOp::kSumOfMagnitudes, ReduceEpilogue::kNone, named);
 }
 
 void RefuseBool(DTypeRelation& r) {

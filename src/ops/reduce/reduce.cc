@@ -288,7 +288,7 @@ bool LowerIntegers(const Row& row, LowerContext& c) {
 bool LowerToKernel(const Row& row, LowerContext& c) {
   using kernels::ReduceOp;
   if (!IsFloat(c.in_type(0).dtype) || IsLogical(row.kind)) return LowerIntegers(row, c);
-  const auto finish = row.kind == Kind::kMean ? kernels::ReduceFinish::kMean : kernels::ReduceFinish::kNone;
+  const auto finish = row.kind == Kind::kMean ? kernels::ReduceEpilogue::kMean : kernels::ReduceEpilogue::kNone;
   const std::vector<bool> reduced = Reduced(row, c.node(), c.in_type(0).shape.rank());
   switch (row.kind) {
     case Kind::kSum:
@@ -353,17 +353,17 @@ void Validate(ReduceParam& p) {
   if (p.initial) throw UnsupportedError("attribute initial is not supported");
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) {
-    auto card = RegisterOp<ReduceParam>(row.name);
-    if (row.alias != nullptr) AddAliases(card, row.alias);
+    auto op = RegisterOp<ReduceParam>(row.name);
+    if (row.alias != nullptr) AddAliases(op, row.alias);
     if (IsLogical(row.kind)) {
-      card.Set(ZeroGradient{"it changes by steps"});
+      op.Set(ZeroGradient{"it changes by steps"});
     } else {
-      card.Set(GradientRule{[&row](GradientContext& c) { Gradient(row, c); }});
+      op.Set(GradientRule{[&row](GradientContext& c) { Gradient(row, c); }});
     }
     const bool selects = row.kind == Kind::kMax || row.kind == Kind::kMin;
-    card.Doc(row.doc)
+    op.Doc(row.doc)
         .Params(Schema(row), Validate)
         .Inputs({"data"})
         .Set(ShapeRule{[&row](ShapeRelation& r) { InferShape(row, r); }})

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernels/reduce/extreme_positions.h"
-#include "kernels/reduce/sort_lines.h"
+#include "kernels/reduce/sort_rows.h"
 #include "ops/common/index_maps.h"
 #include "ops/common/numeric.h"
 #include "ops/common/ranges.h"
@@ -69,11 +69,11 @@ std::vector<std::int64_t> Order(const std::vector<T>& line, bool ascending) {
 }
 
 // The first `chosen` of each line in order; nullopt where the kernel cannot sort them.
-std::optional<kernels::SortLines> SortOf(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending) {
-  kernels::SortLines work;
+std::optional<kernels::SortRows> SortOf(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending) {
+  kernels::SortRows work;
   work.type = KernelType(c.in_type(0).dtype);
-  if (lines.size > kernels::SortLines::kMaxSize || lines.size == 0) return std::nullopt;
-  if (!kernels::SortLines::IsElementType(work.type)) return std::nullopt;
+  if (lines.size > kernels::SortRows::kMaxSize || lines.size == 0) return std::nullopt;
+  if (!kernels::SortRows::IsElementType(work.type)) return std::nullopt;
   work.outer = lines.outer;
   work.size = lines.size;
   work.inner = lines.inner;
@@ -86,9 +86,9 @@ std::optional<kernels::SortLines> SortOf(LowerContext& c, const Lines& lines, st
 bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending, int elements, int positions) {
   const auto sort = SortOf(c, lines, chosen, ascending);
   if (!sort) return false;
-  kernels::SortLines work = *sort;
+  kernels::SortRows work = *sort;
   if (positions >= 0) work.position_type = KernelType(c.out_type(positions).dtype);
-  if (!kernels::SortLines::IsPositionType(work.position_type)) return false;
+  if (!kernels::SortRows::IsPositionType(work.position_type)) return false;
   const auto run = [work, elements, positions](const KernelOperands& operands) {
     const auto output = [&](int i) { return i < 0 ? nullptr : operands.output(static_cast<std::size_t>(i)); };
     work.Run(operands.input(0), output(elements), output(positions), operands.scratch());
@@ -103,7 +103,7 @@ bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool as
 bool LowerMask(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending) {
   const auto sort = SortOf(c, lines, chosen, ascending);
   if (!sort) return false;
-  kernels::SortLines work = *sort;
+  kernels::SortRows work = *sort;
   work.position_type = kernels::ElementType::kInt64;
   const auto run = [work](const KernelOperands& operands) {
     work.Run(operands.input(0), nullptr, operands.output(), operands.scratch());

@@ -63,7 +63,7 @@ struct EmittedMoments {
 std::optional<EmittedMoments> EmitMoments(LowerContext& c, const std::vector<bool>& named) {
   using kernels::MapOp;
   const auto op = kernels::ReduceOp::kSum;
-  const auto finish = kernels::ReduceFinish::kMean;
+  const auto finish = kernels::ReduceEpilogue::kMean;
   const ValueId mean = EmitReduce(c, c.in(0), op, finish, named, DType::kFloat32);
   if (mean == kNoValue) return std::nullopt;
   const std::vector<kernels::MapStep> steps{{MapOp::kSub, 0, 1}, {MapOp::kSquare, 2}};

@@ -39,10 +39,10 @@ std::vector<std::string> OutputNames(const AtLeastParam& p) {
 }
 
 void Register(const Row& row) {
-  auto card = RegisterOp<AtLeastParam>(row.name);
-  AddAliases(card, row.aliases);
+  auto op = RegisterOp<AtLeastParam>(row.name);
+  AddAliases(op, row.aliases);
   const int rank = row.rank;
-  card.Doc(row.doc)
+  op.Doc(row.doc)
       .Params(ParamSchema<AtLeastParam>()
                   .Required("num_args", &AtLeastParam::num_args, "Number of inputs.")
                   .Range(1, 1 << 16))
@@ -78,7 +78,7 @@ void Register(const Row& row) {
       }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

@@ -209,7 +209,7 @@ bool LowerTrace(LowerContext& c) {
   std::vector<bool> last(static_cast<std::size_t>(diagonals.rank()), false);
   last.back() = true;
   const ValueId sums =
-      EmitReduce(c, lines, kernels::ReduceOp::kSum, kernels::ReduceFinish::kNone, last, c.out_type(0).dtype);
+      EmitReduce(c, lines, kernels::ReduceOp::kSum, kernels::ReduceEpilogue::kNone, last, c.out_type(0).dtype);
   if (sums == kNoValue) return false;
   c.SetOut(0, c.Reshape(sums, c.out_type(0).shape));
   return true;

@@ -120,7 +120,7 @@ void Register(const Row& row) {
       .Set(KernelRule{[&row](LowerContext& c) { return LowerToMoves(row, c); }});
 }
 
-[[maybe_unused]] const bool kCards = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   for (const Row& row : kRows) Register(row);
   return true;
 }();

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "passes/fusion_mxnet/unfuse.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 namespace {

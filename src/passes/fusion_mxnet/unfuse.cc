@@ -5,7 +5,7 @@
 #include "nnvm/inline_subgraph.h"
 #include "passes/infer.h"
 #include "passes/op_facts.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 namespace {

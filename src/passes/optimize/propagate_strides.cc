@@ -21,7 +21,7 @@ bool AllOnes(const IntTuple& tuple) {
   return std::all_of(tuple.begin(), tuple.end(), [](std::int64_t value) { return value == 1; });
 }
 
-// How a pointwise operator reads an operand when its output is subsampled.
+// How a elementwise operator reads an operand when its output is subsampled.
 enum class Operand { kSubsampled, kWhole, kObstacle };
 
 class Propagator {
@@ -71,7 +71,7 @@ class Propagator {
 
   bool CanMake(NodeId id, const Strides& steps) const {
     if (const auto window = WindowOf(id)) return OnlySpatial(*window, steps) && IsLegalStride(*window, steps);
-    if (graph_.node(id).op()->Find<IsPointwise>() == nullptr) return false;
+    if (graph_.node(id).op()->Find<IsElementwise>() == nullptr) return false;
     for (std::uint32_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
       if (OperandAt(id, slot, steps) == Operand::kObstacle) return false;
     }
@@ -126,11 +126,11 @@ class Propagator {
     return steps;
   }
 
-  // ---- operands of pointwise operators ----
+  // ---- operands of elementwise operators ----
 
   Operand OperandAt(NodeId id, std::uint32_t slot, const Strides& steps) const {
     const Node& node = graph_.node(id);
-    const auto* fact = node.op()->Find<IsPointwise>();
+    const auto* fact = node.op()->Find<IsElementwise>();
     const EntryId entry = graph_.InputsOf(id)[slot];
     const Shape &out = ShapeOf(graph_.EntryOf(id, 0)), &shape = ShapeOf(entry);
     if (fact == nullptr || !shape.fully_known()) return Operand::kObstacle;
@@ -154,7 +154,7 @@ class Propagator {
 
   // ---- what is subsampled, from the inputs on ----
 
-  // A window does less work. A pointwise operator has to read something that is subsampled where it is made: with
+  // A window does less work. A elementwise operator has to read something that is subsampled where it is made: with
   // copies of all its operands nothing would be gained.
   bool Pays(NodeId id) const {
     if (WindowOf(id)) return true;

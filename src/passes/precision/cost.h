@@ -40,7 +40,7 @@ class Machine {
   virtual std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model& model,
                                                           const std::set<std::string>& differentiated) const = 0;
   // The part of a model's time that low precision has to gain there: predictions of whole models err.
-  virtual double least_gain() const { return 0.05; }
+  virtual double min_gain() const { return 0.05; }
   // What replays decisions made for it: JSON, with a name and all figures.
   virtual const std::string& json() const = 0;
 };

@@ -60,7 +60,7 @@ class DTypeAssigner {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       if (graph_.node(id).is_variable()) {
         d_.produced[graph_.EntryOf(id, 0)] = types_[graph_.EntryOf(id, 0)].dtype;
-      } else if (choices_.roles[id] == PrecisionRole::kCast && d_.policy != PrecisionPolicy::kGraphAmp) {
+      } else if (choices_.roles[id] == PrecisionCategory::kCast && d_.policy != PrecisionPolicy::kGraphAmp) {
         TakeAsItComes(id);
       } else {
         Settle(id);

@@ -32,7 +32,7 @@ LowPrecisionTypes::LowPrecisionTypes(const Model& model, const ConvertOptions& o
 std::size_t LowPrecisionTypes::FlatSlot(NodeId id, std::size_t slot) const { return decision_->first_slot[id] + slot; }
 
 bool LowPrecisionTypes::IsAskedFor(NodeId id) const {
-  return choices_.roles[id] == PrecisionRole::kLow && choices_.reasons[id].kind == ReasonKind::kUser;
+  return choices_.roles[id] == PrecisionCategory::kLow && choices_.reasons[id].kind == ReasonKind::kUser;
 }
 
 // Does MXNet (policy mxnet) or the operator definition (other policies) keep this scale, shift or statistic in float32?

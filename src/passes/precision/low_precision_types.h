@@ -6,7 +6,7 @@
 
 #include "passes/model.h"
 #include "passes/precision/decision.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 #include "passes/precision/rounding_limits.h"
 
 namespace amp {

@@ -20,7 +20,7 @@ class DefaultRules {
   // The entry needs no cast to be low.
   bool Can(EntryId entry) const { return can_[entry]; }
   bool IsTargetCast(NodeId id) const {
-    return c_.choices.roles[id] == PrecisionRole::kCast && c_.WasLow(c_.graph.EntryOf(id, 0));
+    return c_.choices.roles[id] == PrecisionCategory::kCast && c_.WasLow(c_.graph.EntryOf(id, 0));
   }
   // What casts of a conversion widened can as well be read without them: an operator between such casts and casts back
   // computes the same bits without.
@@ -36,12 +36,14 @@ class DefaultRules {
   bool ReadsLow(NodeId id, std::size_t slot) const {
     return IsTargetCast(id) || (d_.low[id] && c_.low_types.IsLowSlot(id, slot));
   }
-  bool IsWidest(NodeId id) const { return c_.choices.roles[id] == PrecisionRole::kWidest; }
+  bool IsWidest(NodeId id) const { return c_.choices.roles[id] == PrecisionCategory::kWidest; }
   bool MayFollow(NodeId id) const {
-    return c_.low_types.CanBeLow(id) && (c_.choices.roles[id] == PrecisionRole::kNeutral || IsWidest(id));
+    return c_.low_types.CanBeLow(id) && (c_.choices.roles[id] == PrecisionCategory::kNeutral || IsWidest(id));
   }
   bool IsPulledDown(NodeId id, EntryId input) const { return !IsWidest(id) && c_.IsParameter(input); }
-  bool IsChosenLow(NodeId id) const { return c_.choices.roles[id] == PrecisionRole::kLow && c_.low_types.CanBeLow(id); }
+  bool IsChosenLow(NodeId id) const {
+    return c_.choices.roles[id] == PrecisionCategory::kLow && c_.low_types.CanBeLow(id);
+  }
 
   bool AllInputsConstant(NodeId id) const {
     const auto inputs = c_.graph.InputsOf(id);
@@ -290,10 +292,10 @@ class ReasonFinder {
 
   // The reason of a node that is not chosen by itself; nullopt where it has one.
   std::optional<Reason> Find(NodeId id) const {
-    const PrecisionRole role = c_.choices.roles[id];
-    if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return std::nullopt;
+    const PrecisionCategory role = c_.choices.roles[id];
+    if (role == PrecisionCategory::kKeep || role == PrecisionCategory::kCast) return std::nullopt;
     if (!c_.low_types.CanBeLow(id)) return c_.low_types.RefusalOf(id);
-    if (role == PrecisionRole::kLow) return std::nullopt;
+    if (role == PrecisionCategory::kLow) return std::nullopt;
     if (!d_.low[id]) return WhyHigh(id);
     if (d_.reasons[id].kind != ReasonKind::kVariable) return std::nullopt;
     return Reason{ReasonKind::kReadsLow, FirstInput(id)};

@@ -7,9 +7,9 @@
 namespace amp {
 namespace {
 
-class DemandPropagation {
+class SensitivityPropagation {
  public:
-  DemandPropagation(const PropagationContext& context, Decision* decision, std::vector<bool>* writes_float32)
+  SensitivityPropagation(const PropagationContext& context, Decision* decision, std::vector<bool>* writes_float32)
       : c_(context),
         d_(*decision),
         writes_float32_(*writes_float32),
@@ -53,8 +53,8 @@ class DemandPropagation {
 
   bool GoesLow(NodeId id) const {
     if (!c_.low_types.CanBeLow(id) || RoundsIntegers(id)) return false;
-    const PrecisionRole role = c_.choices.roles[id];
-    return role == PrecisionRole::kLow || (role == PrecisionRole::kNeutral && AllAreWanted(id));
+    const PrecisionCategory role = c_.choices.roles[id];
+    return role == PrecisionCategory::kLow || (role == PrecisionCategory::kNeutral && AllAreWanted(id));
   }
 
   // Whether a result would be rounded that counts as integers. A sum of products is written in float32 then.
@@ -86,13 +86,13 @@ class DemandPropagation {
   // ---- reasons ----
 
   void GiveReason(NodeId id) {
-    const PrecisionRole role = c_.choices.roles[id];
-    if (role != PrecisionRole::kLow && role != PrecisionRole::kNeutral) return;
+    const PrecisionCategory role = c_.choices.roles[id];
+    if (role != PrecisionCategory::kLow && role != PrecisionCategory::kNeutral) return;
     if (!c_.low_types.CanBeLow(id)) {
       d_.reasons[id] = c_.low_types.RefusalOf(id);
     } else if (RoundsIntegers(id)) {
       d_.reasons[id] = {ReasonKind::kIntegers};
-    } else if (role == PrecisionRole::kNeutral) {
+    } else if (role == PrecisionCategory::kNeutral) {
       d_.reasons[id] = WhyInfer(id);
     }
   }
@@ -155,7 +155,7 @@ class DemandPropagation {
 
 void PropagatePrecisionGraphAmp(const PropagationContext& context, Decision* decision,
                                 std::vector<bool>* writes_float32) {
-  DemandPropagation(context, decision, writes_float32).Run();
+  SensitivityPropagation(context, decision, writes_float32).Run();
 }
 
 }  // namespace amp

@@ -17,7 +17,7 @@ class MXNetPropagation {
       if (c_.WasLow(e)) Exists(e);
     }
     for (NodeId id = 0; id < c_.graph.num_nodes(); ++id) {
-      if (c_.choices.roles[id] == PrecisionRole::kLow && c_.low_types.CanBeLow(id)) GoLow(id);
+      if (c_.choices.roles[id] == PrecisionCategory::kLow && c_.low_types.CanBeLow(id)) GoLow(id);
     }
     while (!fresh_.empty()) Step();
     for (NodeId id = 0; id < c_.graph.num_nodes(); ++id) GiveReason(id);
@@ -41,13 +41,13 @@ class MXNetPropagation {
   bool MayFollow(const Consumer& reader) {
     const NodeId id = reader.node;
     if (d_.low[id] || !c_.low_types.CanBeLow(id) || !c_.low_types.IsLowSlot(id, reader.slot)) return false;
-    if (c_.choices.roles[id] == PrecisionRole::kNeutral) return true;
+    if (c_.choices.roles[id] == PrecisionCategory::kNeutral) return true;
     if (!IsWidest(id)) return false;
     if (missing_[id] == 0) missing_[id] = NumLowSlots(id);
     return --missing_[id] == 0;
   }
 
-  bool IsWidest(NodeId id) const { return c_.choices.roles[id] == PrecisionRole::kWidest; }
+  bool IsWidest(NodeId id) const { return c_.choices.roles[id] == PrecisionCategory::kWidest; }
 
   std::uint32_t NumLowSlots(NodeId id) const {
     std::uint32_t count = 0;
@@ -79,11 +79,11 @@ class MXNetPropagation {
   }
 
   void GiveReason(NodeId id) {
-    const PrecisionRole role = c_.choices.roles[id];
-    if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return;
+    const PrecisionCategory role = c_.choices.roles[id];
+    if (role == PrecisionCategory::kKeep || role == PrecisionCategory::kCast) return;
     if (!c_.low_types.CanBeLow(id)) {
       d_.reasons[id] = c_.low_types.RefusalOf(id);
-    } else if (role != PrecisionRole::kLow) {
+    } else if (role != PrecisionCategory::kLow) {
       d_.reasons[id] = d_.low[id] ? WhyLow(id) : WhyHigh(id);
     }
   }

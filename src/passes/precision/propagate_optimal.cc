@@ -89,7 +89,7 @@ class NodeChoices {
 
   // A cast's output has the dtype of its attribute. A multicast changes nothing where it is float32.
   void AddCasts(NodeId id) {
-    const bool reads_low = c_.choices.roles[id] == PrecisionRole::kLow && c_.low_types.CanBeLow(id);
+    const bool reads_low = c_.choices.roles[id] == PrecisionCategory::kLow && c_.low_types.CanBeLow(id);
     nodes_[id] = reads_low ? Choice::Low() : Choice::High();
     for (std::size_t slot = 0; slot < c_.graph.OutputsOf(id).size(); ++slot) {
       const EntryId output = c_.graph.EntryOf(id, slot);
@@ -105,14 +105,14 @@ class NodeChoices {
   }
 
   Choice Choose(NodeId id) {
-    const PrecisionRole role = c_.choices.roles[id];
-    if (!c_.low_types.CanBeLow(id) || role == PrecisionRole::kKeep || role == PrecisionRole::kCast) {
+    const PrecisionCategory role = c_.choices.roles[id];
+    if (!c_.low_types.CanBeLow(id) || role == PrecisionCategory::kKeep || role == PrecisionCategory::kCast) {
       return Choice::High();
     }
     const bool is_fact = c_.choices.reasons[id].kind == ReasonKind::kAccumulates;
-    if ((role == PrecisionRole::kLow && !(is_fact && minimizes_time_)) || WasAllLow(id)) return Choice::Low();
+    if ((role == PrecisionCategory::kLow && !(is_fact && minimizes_time_)) || WasAllLow(id)) return Choice::Low();
     if (WritesWhatIsCastAgain(id)) return Choice::High();
-    if (role != PrecisionRole::kWidest) return problem_.AddChoice();
+    if (role != PrecisionCategory::kWidest) return problem_.AddChoice();
     return ChooseWidest(id);
   }
 
@@ -143,7 +143,7 @@ class NodeChoices {
   void AddReads(NodeId id) {
     const auto inputs = c_.graph.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-      const bool takes_all = c_.choices.roles[id] == PrecisionRole::kCast;
+      const bool takes_all = c_.choices.roles[id] == PrecisionCategory::kCast;
       const bool follows = c_.low_types.IsLowSlot(id, slot) && nodes_[id] != Choice::High();
       if (takes_all || c_.low_types.KindOf(id, slot) == ReasonKind::kNotRead) {
         roots_.ReadAsItComes(inputs[slot]);
@@ -223,15 +223,15 @@ class CastTerms {
     if (use.is_read) return IsTarget(use) ? Choice::Low() : Choice::High();
     if (root.readers.empty()) return IsTarget(use) ? Choice::High() : Choice::Low();
     if (root.readers.size() == 1) return root.readers[0];
-    const Choice demand = problem_.AddChoice();
+    const Choice sensitivity = problem_.AddChoice();
     for (const Choice reader : root.readers) {
       if (IsTarget(use)) {
-        problem_.Require(reader, demand);
+        problem_.Require(reader, sensitivity);
       } else {
-        problem_.Require(demand, reader);
+        problem_.Require(sensitivity, reader);
       }
     }
-    return demand;
+    return sensitivity;
   }
 
   void AddWhereCast(const TensorRoot& root, const TensorUse& use, Capacity cost) {
@@ -333,7 +333,7 @@ class NodeTerms {
 
   void Add(NodeId id) {
     if (c_.graph.node(id).is_variable() || choices_.IsCast(id) || !choices_.IsLive(id)) return;
-    if (c_.choices.roles[id] == PrecisionRole::kCast) return AddConversion(id);
+    if (c_.choices.roles[id] == PrecisionCategory::kCast) return AddConversion(id);
     AddTime(id);
     const auto inputs = c_.graph.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) AddLostFusion(id, slot);
@@ -392,12 +392,12 @@ class OptimalReasons {
       : c_(context), choices_(choices), times_(times), d_(*decision) {}
 
   void Set(NodeId id) {
-    const PrecisionRole role = c_.choices.roles[id];
-    const bool is_fixed = role == PrecisionRole::kKeep || role == PrecisionRole::kCast || choices_.IsCast(id);
+    const PrecisionCategory role = c_.choices.roles[id];
+    const bool is_fixed = role == PrecisionCategory::kKeep || role == PrecisionCategory::kCast || choices_.IsCast(id);
     if (is_fixed) return;
     if (!c_.low_types.CanBeLow(id)) {
       d_.reasons[id] = c_.low_types.RefusalOf(id);
-    } else if (role == PrecisionRole::kLow && !choices_.OfNode(id).is_open()) {
+    } else if (role == PrecisionCategory::kLow && !choices_.OfNode(id).is_open()) {
       return;
     } else if (choices_.WasAllLow(id)) {
       d_.reasons[id] = {ReasonKind::kReadsLow, FirstLowInput(id)};

@@ -5,7 +5,7 @@
 
 #include "passes/model.h"
 #include "passes/precision/low_precision_types.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 

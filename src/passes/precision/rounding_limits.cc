@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "passes/op_facts.h"
-#include "passes/precision/rounding_demands.h"
+#include "passes/precision/rounding_sensitivity.h"
 #include "passes/precision/value_ranges.h"
 
 namespace amp {
@@ -35,9 +35,9 @@ class LimitFinder {
         poles_(graph, types, ranges, limits_.normal),
         counted_(graph.num_entries()),
         exponential_(graph.num_entries()) {
-    RoundingDemands demands = FindRoundingDemands(graph, types, target, ranges, &poles_);
-    demands_ = std::move(demands.tensors);
-    found_.nodes = std::move(demands.nodes);
+    RoundingSensitivities sensitivities = FindRoundingSensitivities(graph, types, target, ranges, &poles_);
+    sensitivities_ = std::move(sensitivities.tensors);
+    found_.nodes = std::move(sensitivities.nodes);
     found_.tensors.resize(graph.num_entries(), ReasonKind::kReadsLow);
     found_.written_exactly.resize(graph.num_entries());
   }
@@ -55,7 +55,7 @@ class LimitFinder {
       }
       if (!is_variable) LimitNode(id);
     }
-    for (const RoundingDemand& demand : demands_) found_.positions.push_back(demand.is_position);
+    for (const RoundingSensitivity& sensitivity : sensitivities_) found_.positions.push_back(sensitivity.is_position);
     return std::move(found_);
   }
 
@@ -74,7 +74,7 @@ class LimitFinder {
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       if (facts.RoleOf(slot) != SlotRole::kData) continue;
       const bool counts =
-          counted_[inputs[slot]] || demands_[inputs[slot]].is_position || !IsFloat(types_[inputs[slot]].dtype);
+          counted_[inputs[slot]] || sensitivities_[inputs[slot]].is_position || !IsFloat(types_[inputs[slot]].dtype);
       any = any || counts;
       all = all && (counts || ranges_[inputs[slot]].is_integer);
     }
@@ -107,18 +107,19 @@ class LimitFinder {
   ReasonKind LimitOf(NodeId id, EntryId entry) {
     if (!IsFloat(types_[entry].dtype)) return ReasonKind::kReadsLow;  // never rounded anyway
     const ValueRange& range = ranges_[entry];
-    const RoundingDemand& demand = demands_[entry];
-    if (demand.is_position) return ReasonKind::kIntegers;
-    if (counted_[entry] && (demand.is_exact || !(range.Magnitude() <= limits_.whole))) return ReasonKind::kIntegers;
+    const RoundingSensitivity& sensitivity = sensitivities_[entry];
+    if (sensitivity.is_position) return ReasonKind::kIntegers;
+    if (counted_[entry] && (sensitivity.is_exact || !(range.Magnitude() <= limits_.whole)))
+      return ReasonKind::kIntegers;
     if (Overflows(range) || ScalesBeyond(id, entry)) return ReasonKind::kOverflows;
-    if (demand.is_divisor && (Vanishes(range) || IsGuard(id, entry))) return ReasonKind::kVanishes;
+    if (sensitivity.is_divisor && (Vanishes(range) || IsGuard(id, entry))) return ReasonKind::kVanishes;
     return ReasonKind::kReadsLow;
   }
 
   bool IsWrittenExactly(NodeId id, EntryId output) {
-    const RoundingDemand& demand = demands_[output];
-    return found_.tensors[output] != ReasonKind::kReadsLow || demand.is_exact ||
-           (demand.is_divisor && poles_.MayVanish(output)) || MayGrow(id, output);
+    const RoundingSensitivity& sensitivity = sensitivities_[output];
+    return found_.tensors[output] != ReasonKind::kReadsLow || sensitivity.is_exact ||
+           (sensitivity.is_divisor && poles_.MayVanish(output)) || MayGrow(id, output);
   }
 
   // Of float16, whose largest number is small: whether the node may give more than that where all that it reads is not
@@ -170,16 +171,16 @@ class LimitFinder {
     if (reason.kind != ReasonKind::kReadsLow) return;
     if (arithmetic == Arithmetic::kAccumulates) return LimitOperands(id);
     for (const EntryId output : graph_.OutputsOf(id)) {
-      const RoundingDemand& demand = demands_[output];
+      const RoundingSensitivity& sensitivity = sensitivities_[output];
       if (found_.tensors[output] != ReasonKind::kReadsLow) {
         reason = {found_.tensors[output], output};
-      } else if (demand.is_exact) {
+      } else if (sensitivity.is_exact) {
         reason = {ReasonKind::kExact, output};
-      } else if (demand.is_divisor && poles_.MayVanish(output)) {
+      } else if (sensitivity.is_divisor && poles_.MayVanish(output)) {
         reason = {ReasonKind::kSingular, output};
       } else if (MayGrow(id, output)) {
         reason = {ReasonKind::kGrows, output};
-      } else if (demand.is_totalled && exponential_[output]) {
+      } else if (sensitivity.is_summed && exponential_[output]) {
         reason = {ReasonKind::kSummed, output};
       }
     }
@@ -200,8 +201,8 @@ class LimitFinder {
   const TargetLimits limits_;
   RangeEvaluator evaluator_;
   PoleRules poles_;
-  std::vector<RoundingDemand> demands_;      // by entry
-  std::vector<bool> counted_, exponential_;  // by entry
+  std::vector<RoundingSensitivity> sensitivities_;  // by entry
+  std::vector<bool> counted_, exponential_;         // by entry
   RoundingLimits found_;
 };
 

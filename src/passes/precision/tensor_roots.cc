@@ -48,7 +48,7 @@ void TensorRoots::FindCastAgain() {
       const std::uint32_t slot = c_.graph.IndexOf(output);
       if (slot >= c_.graph.InputsOf(id).size() || !IsFloatCast(c_.graph, c_.types, id, slot)) continue;
       const EntryId input = c_.graph.InputsOf(id)[slot];
-      const bool reads_low = c_.choices.roles[id] == PrecisionRole::kLow;
+      const bool reads_low = c_.choices.roles[id] == PrecisionCategory::kLow;
       origins[output] = origins[input];
       rounded[output] = rounded[input] || reads_low || c_.WasLow(output);
       if ((rounded[input] || reads_low) && !c_.WasLow(output)) cast_again_[origins[output]] = true;

@@ -1,33 +1,33 @@
 // Dense layers as products of matrices.
-#include "program/layer_kernels/gemm_job.h"
 #include "program/layer_kernels/gemm_layer.h"
+#include "program/layer_kernels/gemm_problem.h"
 #include "program/step_features.h"
 
 namespace amp {
 namespace {
 
 // Rows of a matrix whose elements lie side by side.
-std::optional<kernels::PointwiseImage> MatrixRowsOf(const StridedTensor& tensor) {
+std::optional<kernels::GemmImage> MatrixRowsOf(const StridedTensor& tensor) {
   const bool is_plain = tensor.channel_block == 0 && tensor.type.shape.rank() == 2 && tensor.strides[1] == 1;
-  return is_plain ? std::optional(kernels::PointwiseImage{tensor.is_bf16(), tensor.strides[0]}) : std::nullopt;
+  return is_plain ? std::optional(kernels::GemmImage{tensor.is_bf16(), tensor.strides[0]}) : std::nullopt;
 }
 
 class DenseLayer : public GemmLayer {
  public:
   DenseLayer(const Step& step, const StepTypes& types, DType dtype, GemmEpilogue epilogue)
       : GemmLayer(dtype, {HasBias(step), epilogue.sum, epilogue.slopes, {}}, std::move(epilogue), DenseFeatures(types)),
-        job_(DenseJob(types, dtype)) {}
+        job_(DenseProblem(types, dtype)) {}
 
-  const kernels::Pointwise& job() const { return job_; }
+  const kernels::Gemm& job() const { return job_; }
   void UseStrassen() { job_.strassen = true; }
 
   PackedWeights Pack(std::size_t) const override { return PackedGemmWeights(job_, dtype()); }
   OperandLayout LayoutOfResult() const override { return OperandLayout::kRowMajor; }
 
   std::unique_ptr<const OwnKernel> Make(const LayerOperands& operands) const override {
-    kernels::Pointwise job = job_;
-    FinishJob(operands, &job);
-    const kernels::PointwiseImage source = *MatrixRowsOf(*operands.inputs[0]);
+    kernels::Gemm job = job_;
+    CompleteProblem(operands, &job);
+    const kernels::GemmImage source = *MatrixRowsOf(*operands.inputs[0]);
     job.source = {source.is_bf16, 0, 0, source.pixel};
     return std::make_unique<GemmKernel>(job, places(), epilogue().functions);
   }
@@ -36,12 +36,12 @@ class DenseLayer : public GemmLayer {
   double Flops() const override { return GemmFlops(job_, false); }
   bool ReadsSource(const StridedTensor& tensor) const override { return MatrixRowsOf(tensor).has_value(); }
   OperandLayout LayoutOfSource() const override { return OperandLayout::kRowMajor; }
-  std::optional<kernels::PointwiseImage> ResultOf(const StridedTensor& tensor) const override {
+  std::optional<kernels::GemmImage> ResultOf(const StridedTensor& tensor) const override {
     return MatrixRowsOf(tensor);
   }
 
  private:
-  kernels::Pointwise job_;  // without strides of memory
+  kernels::Gemm job_;  // without strides of memory
 };
 
 std::shared_ptr<DenseLayer> DenseLayerOf(const LayerSite& site, DType dtype) {

@@ -1,7 +1,7 @@
 // Convolutions as products of matrices: of 1x1 windows, of larger ones, by Strassen's algorithm, and with the scale and
 // shift of what they read.
-#include "program/layer_kernels/gemm_job.h"
 #include "program/layer_kernels/gemm_layer.h"
+#include "program/layer_kernels/gemm_problem.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
 
@@ -19,10 +19,10 @@ class ConvolutionGemm : public GemmLayer {
   ConvolutionGemm(const Step& step, const StepTypes& types, DType dtype, GemmEpilogue epilogue)
       : GemmLayer(dtype, {HasBias(step), epilogue.sum, epilogue.slopes, {}}, std::move(epilogue),
                   WindowFeatures(types, types.outputs[0], std::get<ConvolutionSpec>(step.spec).strides)),
-        job_(GemmJob(std::get<ConvolutionSpec>(step.spec), types, dtype)),
+        job_(GemmProblem(std::get<ConvolutionSpec>(step.spec), types, dtype)),
         strides_(std::get<ConvolutionSpec>(step.spec).strides) {}
 
-  const kernels::Pointwise& job() const { return job_; }
+  const kernels::Gemm& job() const { return job_; }
   void UseStrassen() { job_.strassen = true; }
   void ScaleSource(const SourceScale& scale) { scale_ = scale; }
 
@@ -33,8 +33,8 @@ class ConvolutionGemm : public GemmLayer {
   PackedWeights Pack(std::size_t) const override { return PackedGemmWeights(job_, dtype()); }
 
   std::unique_ptr<const OwnKernel> Make(const LayerOperands& operands) const override {
-    kernels::Pointwise job = job_;
-    FinishJob(operands, &job);
+    kernels::Gemm job = job_;
+    CompleteProblem(operands, &job);
     job.source = *PositionsOf(*operands.inputs[0]);
     if (job.window.channels == 0) {
       job.source.row *= strides_[0];
@@ -54,7 +54,7 @@ class ConvolutionGemm : public GemmLayer {
   bool ReadsSource(const StridedTensor& tensor) const override { return PositionsOf(tensor).has_value(); }
 
  private:
-  kernels::Pointwise job_;  // without strides of memory
+  kernels::Gemm job_;  // without strides of memory
   IntTuple strides_;
   std::optional<SourceScale> scale_;
 };

@@ -34,15 +34,15 @@ std::optional<GemmEpilogue> GemmEpilogueOf(const Step& step, const StepTypes& ty
   return GemmEpilogue{epilogue->sum, epilogue->slopes, *std::move(functions), epilogue->low, epilogue->high};
 }
 
-std::optional<kernels::PointwiseSource> PositionsOf(const StridedTensor& tensor) {
+std::optional<kernels::GemmSource> PositionsOf(const StridedTensor& tensor) {
   const Shape& shape = tensor.type.shape;
   if (tensor.channel_block != 0 || shape.rank() < 3 || shape.rank() > 5) return std::nullopt;
   const std::optional<std::int64_t> row = RowStride(shape, tensor.strides);
   if (!row || (shape[1] != 1 && tensor.strides[1] != 1)) return std::nullopt;
-  return kernels::PointwiseSource{tensor.is_bf16(), tensor.strides[0], *row, tensor.strides.back()};
+  return kernels::GemmSource{tensor.is_bf16(), tensor.strides[0], *row, tensor.strides.back()};
 }
 
-std::optional<kernels::PointwiseImage> ImageOf(const StridedTensor& tensor) {
+std::optional<kernels::GemmImage> ImageOf(const StridedTensor& tensor) {
   const auto source = PositionsOf(tensor);
   if (!source) return std::nullopt;
   const ImageRows of = RowsOf(tensor.type.shape);
@@ -50,16 +50,16 @@ std::optional<kernels::PointwiseImage> ImageOf(const StridedTensor& tensor) {
   const bool rows = of.rows == 1 || source->row == of.columns * pixel;
   const bool batch = of.batch == 1 || source->batch == of.rows * of.columns * pixel;
   if (!rows || !batch) return std::nullopt;
-  return kernels::PointwiseImage{source->is_bf16, pixel};
+  return kernels::GemmImage{source->is_bf16, pixel};
 }
 
-PackedWeights PackedGemmWeights(const kernels::Pointwise& job, DType dtype) {
+PackedWeights PackedGemmWeights(const kernels::Gemm& job, DType dtype) {
   const char* algorithm = job.strassen ? "strassen_" : "gemm_";
-  return {std::string(algorithm) + NameOf(dtype), kernels::PackedPointwiseBytes(job),
-          [job](const float* weights, void* packed) { kernels::PackPointwiseWeights(job, weights, packed); }};
+  return {std::string(algorithm) + NameOf(dtype), kernels::PackedGemmBytes(job),
+          [job](const float* weights, void* packed) { kernels::PackGemmWeights(job, weights, packed); }};
 }
 
-void GemmLayer::FinishJob(const LayerOperands& operands, kernels::Pointwise* job) const {
+void GemmLayer::CompleteProblem(const LayerOperands& operands, kernels::Gemm* job) const {
   job->destination = *ResultOf(operands.result);
   job->sum = places_.sum ? *ResultOf(*operands.inputs[*places_.sum]) : job->destination;
   job->low = epilogue_.low;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 #include "program/epilogue.h"
 #include "program/layer_kernel.h"
 #include "program/step_cost.h"
@@ -33,11 +33,11 @@ std::optional<GemmEpilogue> GemmEpilogueOf(const Step& step, const StepTypes& ty
 
 // Positions with channels last, and such that lie equally far apart; nothing for other layouts. To a product the rows
 // of all slices of a volume are those of one image, and a line is an image of one row.
-std::optional<kernels::PointwiseSource> PositionsOf(const StridedTensor& tensor);
-std::optional<kernels::PointwiseImage> ImageOf(const StridedTensor& tensor);
+std::optional<kernels::GemmSource> PositionsOf(const StridedTensor& tensor);
+std::optional<kernels::GemmImage> ImageOf(const StridedTensor& tensor);
 
 // Weights (O, ...), packed for products of that dtype.
-PackedWeights PackedGemmWeights(const kernels::Pointwise& job, DType dtype);
+PackedWeights PackedGemmWeights(const kernels::Gemm& job, DType dtype);
 
 // A product, but for what it reads its rows from.
 class GemmLayer : public Layer {
@@ -67,10 +67,10 @@ class GemmLayer : public Layer {
   virtual double Flops() const = 0;
   virtual bool ReadsSource(const StridedTensor& tensor) const = 0;
   virtual OperandLayout LayoutOfSource() const { return OperandLayout::kChannelsLast; }
-  virtual std::optional<kernels::PointwiseImage> ResultOf(const StridedTensor& tensor) const { return ImageOf(tensor); }
+  virtual std::optional<kernels::GemmImage> ResultOf(const StridedTensor& tensor) const { return ImageOf(tensor); }
 
   // What a product does with its sums, and where it writes them.
-  void FinishJob(const LayerOperands& operands, kernels::Pointwise* job) const;
+  void CompleteProblem(const LayerOperands& operands, kernels::Gemm* job) const;
 
   DType dtype() const { return dtype_; }
   const GemmPlaces& places() const { return places_; }
@@ -94,7 +94,7 @@ class ProductKernel : public OwnKernel {
 
   void Run(const KernelOperands& operands) const override {
     const auto floats = [&](std::size_t place) { return static_cast<const float*>(operands.input(place)); };
-    kernels::PointwiseData data;
+    kernels::GemmData data;
     data.source = operands.input(0);
     data.weights = operands.input(1);
     if (places_.has_bias) data.bias = floats(2);
@@ -116,6 +116,6 @@ class ProductKernel : public OwnKernel {
   std::vector<kernels::MapStep> functions_;
 };
 
-using GemmKernel = ProductKernel<kernels::Pointwise, kernels::PointwiseScratchBytes, kernels::RunPointwise>;
+using GemmKernel = ProductKernel<kernels::Gemm, kernels::GemmScratchBytes, kernels::RunGemm>;
 
 }  // namespace amp

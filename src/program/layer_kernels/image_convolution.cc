@@ -1,8 +1,8 @@
 // Convolutions of images with few channels, channels first; with the cast before them, or the max pooling behind them.
 #include "kernels/gemm/image_convolution.h"
 
-#include "program/layer_kernels/gemm_job.h"
 #include "program/layer_kernels/gemm_layer.h"
+#include "program/layer_kernels/gemm_problem.h"
 #include "program/step_features.h"
 #include "program/step_graph.h"
 
@@ -18,7 +18,7 @@ class ImageLayer : public GemmLayer {
   ImageLayer(const Step& step, const StepTypes& types, DType dtype, GemmEpilogue epilogue)
       : GemmLayer(dtype, {HasBias(step), epilogue.sum, epilogue.slopes, {}}, std::move(epilogue),
                   WindowFeatures(types, types.outputs[0], std::get<ConvolutionSpec>(step.spec).strides)),
-        job_(ImageConvolutionJob(std::get<ConvolutionSpec>(step.spec), types, dtype)) {}
+        job_(ImageConvolutionProblem(std::get<ConvolutionSpec>(step.spec), types, dtype)) {}
 
   DType multiplied() const { return dtype(); }
   bool AddsTensor() const { return places().sum.has_value(); }
@@ -26,7 +26,7 @@ class ImageLayer : public GemmLayer {
   void Pool(const PoolingSpec& pool, const Shape& shape) { job_ = WithPool(job_, pool, shape); }
 
   PackedWeights Pack(std::size_t) const override {
-    return {std::string("image_") + NameOf(dtype()), kernels::PackedPointwiseBytes(job_.product),
+    return {std::string("image_") + NameOf(dtype()), kernels::PackedGemmBytes(job_.product),
             [job = job_](const float* weights, void* packed) {
               kernels::PackImageConvolutionWeights(job, weights, packed);
             }};
@@ -34,7 +34,7 @@ class ImageLayer : public GemmLayer {
 
   std::unique_ptr<const OwnKernel> Make(const LayerOperands& operands) const override {
     ImageConvolution job = job_;
-    FinishJob(operands, &job.product);
+    CompleteProblem(operands, &job.product);
     return std::make_unique<ImageConvolutionKernel>(job, places(), epilogue().functions);
   }
 
@@ -112,7 +112,7 @@ std::optional<LayerMatch> MatchPooledImage(const LayerSite& site) {
     {.name = "cast_image_convolution_bfloat16",
      .match = MatchCastImage,
      .max_time_ratio = kMaxTimeRatio,
-     .takes = 1,
+     .fused_producers = 1,
      .samples = "image_convolution_bfloat16"},
     {"pooled_image_convolution_float32", MatchPooledImage<DType::kFloat32>, kMaxTimeRatio, 1},
     {"pooled_image_convolution_bfloat16", MatchPooledImage<DType::kBFloat16>, kMaxTimeRatio, 1},

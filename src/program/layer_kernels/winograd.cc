@@ -9,7 +9,7 @@
 #include "program/epilogue.h"
 #include "program/layer_kernel.h"
 #include "program/layer_kernels/biased_deconvolution.h"
-#include "program/layer_kernels/winograd_job.h"
+#include "program/layer_kernels/winograd_problem.h"
 #include "program/step_cost.h"
 #include "program/step_features.h"
 
@@ -58,10 +58,10 @@ struct WinogradImages {
   bool exchanged;  // see HasAxesExchanged
 
   std::optional<WinogradImage> Source(const StridedTensor& tensor) const {
-    return Of(tensor, job.in_channels / job.slices, job.spacing);
+    return Of(tensor, job.in_channels / job.slices, job.dilation);
   }
   std::optional<WinogradImage> Result(const StridedTensor& tensor) const {
-    return Of(tensor, job.out_channels, std::max(job.spacing, job.stride));
+    return Of(tensor, job.out_channels, std::max(job.dilation, job.stride));
   }
 
  private:
@@ -108,17 +108,17 @@ class WinogradLayer : public Layer {
  public:
   WinogradLayer(const Step& step, const StepTypes& types, WinogradKind kind, const Epilogue& epilogue,
                 OperandLayout layout)
-      : job_(WinogradJob(step.spec, types, kind)),
-        weights_(WinogradWeightsJob(step.spec, types.inputs[1].shape, kind)),
+      : job_(WinogradProblem(step.spec, types, kind)),
+        weights_(WinogradWeightsProblem(step.spec, types.inputs[1].shape, kind)),
         places_{HasBias(step), epilogue.sum, epilogue.slopes},
         layout_(layout),
         exchanged_(HasAxesExchanged(types)),
         weight_bytes_(static_cast<std::size_t>(types.inputs[1].shape.size()) * BytesOf(types.inputs[1].dtype)),
-        features_(FeaturesOfJob(step, types)) {
+        features_(FeaturesOfProblem(step, types)) {
     const LinearEpilogue linear = *LinearEpilogueOf(epilogue);
     job_.low = epilogue.low;
     job_.high = epilogue.high;
-    job_.bends = linear.is_leaky;
+    job_.is_leaky = linear.is_leaky;
     job_.slope = linear.negative_slope;
   }
 
@@ -171,7 +171,7 @@ class WinogradLayer : public Layer {
   WinogradImages images() const { return {job_, exchanged_}; }
 
   // To the kernel slices of volumes are images with so many more channels.
-  std::vector<float> FeaturesOfJob(const Step& step, const StepTypes& types) const {
+  std::vector<float> FeaturesOfProblem(const Step& step, const StepTypes& types) const {
     const auto* deconvolution = std::get_if<DeconvolutionSpec>(&step.spec);
     const bool is_deconvolution = deconvolution != nullptr;
     const IntTuple& strides = is_deconvolution ? deconvolution->strides : std::get<ConvolutionSpec>(step.spec).strides;
@@ -220,7 +220,7 @@ std::optional<LayerMatch> MatchWinograd(const LayerSite& site) {
   const bool is_apt = IsForWinograd(site.step.spec, types, kKind) && HasKernelTypes(site.step, types);
   if (!is_apt || !MayMultiplyTiles(site, types, kKind)) return std::nullopt;
   const auto epilogue = EpilogueOf(site.step, types);
-  const auto layout = WinogradLayoutOf(site, WinogradJob(site.step.spec, types, kKind));
+  const auto layout = WinogradLayoutOf(site, WinogradProblem(site.step.spec, types, kKind));
   if (!epilogue || !LinearEpilogueOf(*epilogue) || !layout) return std::nullopt;
   return LayerMatch{site.step, std::make_shared<WinogradLayer>(site.step, types, kKind, *epilogue, *layout)};
 }
@@ -263,7 +263,7 @@ LayerKernel BiasedKernelOf(const char* name, const char* samples) {
   LayerKernel kernel = WinogradKernelOf<kKind>(name);
   kernel.match = MatchBiased<kKind>;
   kernel.max_time_ratio = kMaxBiasedTimeRatio;
-  kernel.takes = 1;
+  kernel.fused_producers = 1;
   kernel.samples = samples;
   return kernel;
 }
@@ -275,12 +275,12 @@ LayerKernel BiasedKernelOf(const char* name, const char* samples) {
     WinogradKernelOf<WinogradKind::kF4x2Int16>("winograd_f4x2_int16"),
     WinogradKernelOf<WinogradKind::kF2x2Int16>("winograd_f2x2_int16"),
     WinogradKernelOf<WinogradKind::kF1x4BF16>("winograd_f1x4_bf16"),
-    WinogradKernelOf<WinogradKind::kLine7>("winograd_line7_f32"),
-    WinogradKernelOf<WinogradKind::kLine3>("winograd_line3_f32"),
+    WinogradKernelOf<WinogradKind::k1x7>("winograd_1x7_f32"),
+    WinogradKernelOf<WinogradKind::k1x3>("winograd_1x3_f32"),
     WinogradKernelOf<WinogradKind::k5x5>("winograd_5x5_f32"),
     WinogradKernelOf<WinogradKind::k2x2>("winograd_2x2_f32"),
-    WinogradKernelOf<WinogradKind::kLine7Int16>("winograd_line7_int16"),
-    WinogradKernelOf<WinogradKind::kLine3Int16>("winograd_line3_int16"),
+    WinogradKernelOf<WinogradKind::k1x7Int16>("winograd_1x7_int16"),
+    WinogradKernelOf<WinogradKind::k1x3Int16>("winograd_1x3_int16"),
     WinogradKernelOf<WinogradKind::k5x5Int16>("winograd_5x5_int16"),
     WinogradKernelOf<WinogradKind::k2x2Int16>("winograd_2x2_int16"),
     BiasedKernelOf<WinogradKind::kF4x4>("biased_winograd_f4x4_f32", "winograd_f4x4_f32"),

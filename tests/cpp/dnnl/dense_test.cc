@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "dnnl/models.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 
 namespace amp::onednn {
 namespace {
@@ -88,12 +88,11 @@ TEST(DensePlans, ModeExactHasNone) {
 
 // Activations are stored in bfloat16; each dtype is multiplied.
 TEST(DensePlans, LowPrecisionIsTheSame) {
-  for (const auto& [kernel, has_code] :
-       {std::pair{"dense_float32", true},
-        {"dense_bfloat16", kernels::HasPointwise(kernels::Multiplies::kBFloat16)},
-        {"dense_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)},
-        {"dense_strassen_float32", true},
-        {"dense_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+  for (const auto& [kernel, has_code] : {std::pair{"dense_float32", true},
+                                         {"dense_bfloat16", kernels::HasGemm(kernels::ComputeType::kBFloat16)},
+                                         {"dense_int16", kernels::HasGemm(kernels::ComputeType::kInt16)},
+                                         {"dense_strassen_float32", true},
+                                         {"dense_strassen_int16", kernels::HasGemm(kernels::ComputeType::kInt16)}}) {
     BindOptions options = Forced(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     for (const TestModel& m : {FeedForward(), Functions()}) {

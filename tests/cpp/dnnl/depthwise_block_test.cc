@@ -52,14 +52,14 @@ void ExpectSameWithBlocks(const TestModel& m, const std::string& kernel, int cou
   ExpectSameResults(*library, *own);
 }
 
-TEST(DepthwiseBlockPlans, ExpandingBlocksAreTheSame) {
-  ExpectSameWithBlocks(InvertedResiduals(), "expanding_depthwise_block_float32", 2);
+TEST(FusedDepthwisePlans, ExpandingBlocksAreTheSame) {
+  ExpectSameWithBlocks(InvertedResiduals(), "expanding_fused_depthwise_float32", 2);
 }
 
-TEST(DepthwiseBlockPlans, BlocksAreTheSame) { ExpectSameWithBlocks(InvertedResiduals(), "depthwise_block_float32", 2); }
+TEST(FusedDepthwisePlans, BlocksAreTheSame) { ExpectSameWithBlocks(InvertedResiduals(), "fused_depthwise_float32", 2); }
 
 // What comes out is part of a larger tensor, and a source is.
-TEST(DepthwiseBlockPlans, PartsOfConcatenationsAreTheSame) {
+TEST(FusedDepthwisePlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({2, 32, 10, 10});
   const Symbol x = Clip("clip", Convolve1x1(&m, "first", Var("x"), 32, 48));
@@ -67,10 +67,10 @@ TEST(DepthwiseBlockPlans, PartsOfConcatenationsAreTheSame) {
   const Symbol b = Convolve1x1(&m, "project1", Depthwise(&m, "depthwise1", x, 48), 48, 16);
   const Symbol all = Op("Concat", "concat", {a, b, x}, {{"num_args", "3"}});
   m.symbol = Convolve1x1(&m, "project2", Depthwise(&m, "depthwise2", all, 96), 96, 8);
-  ExpectSameWithBlocks(m, "depthwise_block_float32", 3);
+  ExpectSameWithBlocks(m, "fused_depthwise_float32", 3);
 }
 
-TEST(DepthwiseBlockPlans, OthersAreTheLibrarys) {
+TEST(FusedDepthwisePlans, OthersAreTheLibrarys) {
   TestModel m;
   m.types["x"] = F32({1, 16, 20, 20});
   Symbol x = Clip("clip", Convolve1x1(&m, "first", Var("x"), 16, 32));
@@ -80,11 +80,11 @@ TEST(DepthwiseBlockPlans, OthersAreTheLibrarys) {
   x = Convolve1x1(&m, "project2", x, 32, 32);
   const Symbol shared = Depthwise(&m, "shared", x, 32);
   m.symbol = Op("Concat", "concat", {Convolve1x1(&m, "project3", shared, 32, 8), shared}, {{"num_args", "2"}});
-  ExpectSameWithBlocks(m, "depthwise_block_float32", 0);
+  ExpectSameWithBlocks(m, "fused_depthwise_float32", 0);
 }
 
 // Blocks clip their results, and know no other functions.
-TEST(DepthwiseBlockPlans, OtherFunctionsBehindBlocksAreTheLibrarys) {
+TEST(FusedDepthwisePlans, OtherFunctionsBehindBlocksAreTheLibrarys) {
   for (const char* slope : {"leaky", "elu", "prelu"}) {
     TestModel m;
     m.types["x"] = F32({1, 32, 12, 12});
@@ -93,16 +93,16 @@ TEST(DepthwiseBlockPlans, OtherFunctionsBehindBlocksAreTheLibrarys) {
     std::vector<Symbol> inputs{x};
     if (std::string(slope) == "prelu") inputs.push_back(Var("slopes"));
     m.symbol = Op("LeakyReLU", "bent", inputs, {{"act_type", slope}, {"slope", "0.1"}});
-    ExpectSameWithBlocks(m, "depthwise_block_float32", 0);
+    ExpectSameWithBlocks(m, "fused_depthwise_float32", 0);
   }
 }
 
 // In bfloat16 the tensors between are not rounded.
-TEST(DepthwiseBlockPlans, LowPrecisionIsTheSame) {
+TEST(FusedDepthwisePlans, LowPrecisionIsTheSame) {
   if (!OneDnnIsChannelsLast()) GTEST_SKIP() << kNoChannelsLast;
   const TestModel m = InvertedResiduals();
   const auto expected = RunOnce(*Bind(m, Forced("onednn")));
-  for (const char* kernel : {"expanding_depthwise_block_float32", "expanding_depthwise_block_bfloat16"}) {
+  for (const char* kernel : {"expanding_fused_depthwise_float32", "expanding_fused_depthwise_bfloat16"}) {
     BindOptions options = Forced(kernel);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     const auto actual = RunOnce(*Bind(m, options));
@@ -111,10 +111,10 @@ TEST(DepthwiseBlockPlans, LowPrecisionIsTheSame) {
   }
 }
 
-TEST(DepthwiseBlockPlans, BitsDoNotDependOnThreads) {
+TEST(FusedDepthwisePlans, BitsDoNotDependOnThreads) {
   const TestModel m = InvertedResiduals();
-  const auto expected = RunOnce(*Bind(m, Forced("expanding_depthwise_block_float32", 1)));
-  const auto actual = RunOnce(*Bind(m, Forced("expanding_depthwise_block_float32", 2)));
+  const auto expected = RunOnce(*Bind(m, Forced("expanding_fused_depthwise_float32", 1)));
+  const auto actual = RunOnce(*Bind(m, Forced("expanding_fused_depthwise_float32", 2)));
   if (!OneDnnIsChannelsLast()) GTEST_SKIP() << kNoChannelsLast;
   EXPECT_EQ(Distance(expected[0], actual[0]), 0);
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "dnnl/models.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 #include "nnvm/env.h"
 #include "nnvm/params_file.h"
 #include "nnvm/temporary_folder.h"
@@ -93,7 +93,7 @@ TEST(Emulation, Child) {
 
 // The library does not read tensors in bfloat16 there, but kernels of ours do: all else runs between casts.
 TEST(Emulation, ChildWithKernels) {
-  if (EnvValue(kOutputFile).empty() || !kernels::HasPointwise(kernels::Multiplies::kInt16)) return;
+  if (EnvValue(kOutputFile).empty() || !kernels::HasGemm(kernels::ComputeType::kInt16)) return;
   BindOptions options = Low();
   options.forced_kernel = "dense_int16";
   const auto executor = Bind(SmallNet(), options);

@@ -3,7 +3,7 @@
 
 #include "dnnl/convolution_models.h"
 #include "dnnl/cpu_info.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 
 namespace amp::onednn {
 namespace {
@@ -72,7 +72,7 @@ TEST_F(ImagePlans, PooledResultsAreTheSame) {
     const TestModel m = PooledNetwork({2, 3, 47, 60}, attrs);
     const std::vector<NDArray> expected = RunOnce(m);
     for (const bool is_low : {false, true}) {
-      if (is_low && !kernels::HasPointwise(kernels::Multiplies::kBFloat16)) continue;
+      if (is_low && !kernels::HasGemm(kernels::ComputeType::kBFloat16)) continue;
       BindOptions options = Options();
       if (is_low) options.reduce_precision = ReduceOptions{DType::kBFloat16, false};
       options.forced_kernel = is_low ? "pooled_image_convolution_bfloat16" : "pooled_image_convolution_float32";
@@ -103,7 +103,7 @@ TEST_F(ImagePlans, LowPrecisionIsTheSame) {
 
 // Each of them, whatever is predicted of it.
 TEST_F(ImagePlans, LowPrecisionByEachKernelIsTheSame) {
-  if (!kernels::HasPointwise(kernels::Multiplies::kBFloat16)) GTEST_SKIP() << "no code that multiplies bfloat16";
+  if (!kernels::HasGemm(kernels::ComputeType::kBFloat16)) GTEST_SKIP() << "no code that multiplies bfloat16";
   for (const std::int64_t channels : {1, 3, 4}) {
     const TestModel m =
         ImageNetwork({2, channels, 47, 48}, {{"kernel", "(5, 3)"}, {"stride", "(2, 1)"}, {"pad", "(2, 1)"}});

@@ -82,7 +82,7 @@ TEST_F(LayerKernelTest, NamesAreThoseOfSamples) {
       if (other == nullptr) continue;
       EXPECT_TRUE(LayerKernels().contains(other)) << name << " " << other;
     }
-    EXPECT_LE(kernel.takes, kMaxTakenSteps) << name;
+    EXPECT_LE(kernel.fused_producers, kMaxTakenSteps) << name;
     EXPECT_TRUE(kernel.max_time_ratio > 0 && kernel.max_time_ratio <= 1) << name;
   }
 }

@@ -3,7 +3,7 @@
 
 #include "dnnl/convolution_models.h"
 #include "dnnl/cpu_info.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 
 namespace amp::onednn {
 namespace {
@@ -12,9 +12,9 @@ using namespace testing;
 
 // Of a plan for a machine on which the library's 1x1 convolutions take eight times as long as their arithmetic, and
 // passes over memory long.
-class PointwisePlans : public OwnKernelPlans {
+class GemmPlans : public OwnKernelPlans {
  protected:
-  PointwisePlans()
+  GemmPlans()
       : OwnKernelPlans([](nlohmann::ordered_json& file) {
           file["bytes_per_second"] = {{1 << 30, 1e8}};
           for (const char* dtype : {"float32", "bfloat16"}) {
@@ -32,7 +32,7 @@ class PointwisePlans : public OwnKernelPlans {
   }
 };
 
-TestModel PointwiseChain() {
+TestModel GemmChain() {
   TestModel m;
   m.types["x"] = F32({2, 40, 13, 18});
   Symbol x = Relu("relu0", Convolve1x1(&m, "conv0", Var("x"), 40, 72));
@@ -57,7 +57,7 @@ TestModel DenseBlock() {
   return m;
 }
 
-TEST_F(PointwisePlans, ChainsAreTheSame) { ExpectSame(PointwiseChain(), 3); }
+TEST_F(GemmPlans, ChainsAreTheSame) { ExpectSame(GemmChain(), 3); }
 
 // A convolution of one position in as many dimensions as the stride has.
 Symbol OfPositions(TestModel* m, const std::string& name, const Symbol& x, std::int64_t in, std::int64_t out,
@@ -73,7 +73,7 @@ Symbol OfPositions(TestModel* m, const std::string& name, const Symbol& x, std::
 }
 
 // Of lines and volumes, which are images to the kernel; a sum, and parts of a concatenation.
-TEST_F(PointwisePlans, LinesAndVolumesAreTheSame) {
+TEST_F(GemmPlans, LinesAndVolumesAreTheSame) {
   for (const Shape& shape : {Shape{2, 40, 150}, Shape{2, 40, 5, 6, 7}, Shape{2, 40, 9, 1, 8}, Shape{3, 40, 1, 9, 1},
                              Shape{1, 40, 8, 7, 1}}) {
     TestModel m;
@@ -90,7 +90,7 @@ TEST_F(PointwisePlans, LinesAndVolumesAreTheSame) {
 }
 
 // A residual block: the sum, and the relu behind it, are part of the last convolution.
-TEST_F(PointwisePlans, SumsAreTheSame) {
+TEST_F(GemmPlans, SumsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 64, 14, 14});
   const auto conv = [&m](auto... layer) { return Convolve1x1(&m, layer...); };
@@ -98,7 +98,7 @@ TEST_F(PointwisePlans, SumsAreTheSame) {
   ExpectSame(m, 3);
 }
 
-TEST_F(PointwisePlans, PartsOfConcatenationsAreTheSame) {
+TEST_F(GemmPlans, PartsOfConcatenationsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({2, 32, 10, 10});
   const Symbol x = Relu("first", Convolve1x1(&m, "conv0", Var("x"), 32, 48));
@@ -108,10 +108,10 @@ TEST_F(PointwisePlans, PartsOfConcatenationsAreTheSame) {
   ExpectSame(m, 4);
 }
 
-TEST_F(PointwisePlans, NormsBeforeAreTheSame) { ExpectSame(DenseBlock(), 1, 2); }
+TEST_F(GemmPlans, NormsBeforeAreTheSame) { ExpectSame(DenseBlock(), 1, 2); }
 
 // A norm with another reader is computed once.
-TEST_F(PointwisePlans, SharedNormsStay) {
+TEST_F(GemmPlans, SharedNormsStay) {
   TestModel m;
   m.types["x"] = F32({1, 32, 10, 10});
   const Symbol x = Relu("relu", Norm(&m, "norm", Var("x"), 32));
@@ -119,7 +119,7 @@ TEST_F(PointwisePlans, SharedNormsStay) {
   ExpectSame(m, 2);
 }
 
-TEST_F(PointwisePlans, OtherConvolutionsAreTheLibrarys) {
+TEST_F(GemmPlans, OtherConvolutionsAreTheLibrarys) {
   TestModel m;
   m.types["x"] = F32({1, 32, 12, 12});
   m.types["w"] = F32({32, 32, 1, 1});
@@ -131,7 +131,7 @@ TEST_F(PointwisePlans, OtherConvolutionsAreTheLibrarys) {
   ExpectSame(m, 0);
 }
 
-TEST_F(PointwisePlans, FunctionsAreTheSame) {
+TEST_F(GemmPlans, FunctionsAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 32, 12, 12});
   const Symbol gated = Op("Activation", "tanh", {Convolve1x1(&m, "gated", Var("x"), 32, 64)}, {{"act_type", "tanh"}});
@@ -139,7 +139,7 @@ TEST_F(PointwisePlans, FunctionsAreTheSame) {
   ExpectSame(m, 2);
 }
 
-TEST_F(PointwisePlans, SlopesAreTheSame) {
+TEST_F(GemmPlans, SlopesAreTheSame) {
   TestModel m;
   m.types["x"] = F32({1, 32, 12, 12});
   m.params.args["slopes"] = Random({DType::kFloat32, {64}}, 5);
@@ -149,19 +149,19 @@ TEST_F(PointwisePlans, SlopesAreTheSame) {
   ExpectSame(m, 2);
 }
 
-TEST_F(PointwisePlans, ModeExactHasNone) {
+TEST_F(GemmPlans, ModeExactHasNone) {
   BindOptions options = Options();
   options.mode = NumericMode::kExact;
-  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
+  for (const TestModel& m : {GemmChain(), DenseBlock()}) {
     const auto exact = Bind(m, options);
     EXPECT_EQ(Count(exact->summary(), "own:gemm") + Count(exact->summary(), "own:scaled_gemm"), 0);
   }
 }
 
-TEST_F(PointwisePlans, LowPrecisionIsTheSame) {
+TEST_F(GemmPlans, LowPrecisionIsTheSame) {
   BindOptions options = Options();
   options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
-  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
+  for (const TestModel& m : {GemmChain(), DenseBlock()}) {
     EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*Bind(m, options))[0]), 3e-2);
   }
 }
@@ -185,7 +185,7 @@ TestModel Windows() {
   return m;
 }
 
-TEST_F(PointwisePlans, WindowsAreTheSame) {
+TEST_F(GemmPlans, WindowsAreTheSame) {
   BindOptions options = On(Backend::kOneDnn, 2);
   options.forced_kernel = "implicit_gemm_float32";
   options.machine = "any";
@@ -196,17 +196,17 @@ TEST_F(PointwisePlans, WindowsAreTheSame) {
   EXPECT_LT(Distance(RunOnce(Windows())[0], RunOnce(*own)[0]), kFloatTolerance);
 }
 
-TEST_F(PointwisePlans, Int16IsTheSame) {
+TEST_F(GemmPlans, Int16IsTheSame) {
   struct Case {
     const char* kernel;
     const char* implementation;
     TestModel model;
     int count;
   };
-  const bool has_code = kernels::HasPointwise(kernels::Multiplies::kInt16);
-  for (const Case& c : {Case{"gemm_int16", "own:gemm", PointwiseChain(), 3},
-                        Case{"scaled_gemm_int16", "own:scaled_gemm", DenseBlock(), 2},
-                        Case{"implicit_gemm_int16", "own:implicit_gemm", Windows(), 5}}) {
+  const bool has_code = kernels::HasGemm(kernels::ComputeType::kInt16);
+  for (const Case& c :
+       {Case{"gemm_int16", "own:gemm", GemmChain(), 3}, Case{"scaled_gemm_int16", "own:scaled_gemm", DenseBlock(), 2},
+        Case{"implicit_gemm_int16", "own:implicit_gemm", Windows(), 5}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = c.kernel;
@@ -229,9 +229,9 @@ TestModel Wide() {
   return m;
 }
 
-TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
+TEST_F(GemmPlans, StrassensAlgorithmIsTheSame) {
   for (const auto& [kernel, has_code] : {std::pair{"gemm_strassen_float32", true},
-                                         {"gemm_strassen_int16", kernels::HasPointwise(kernels::Multiplies::kInt16)}}) {
+                                         {"gemm_strassen_int16", kernels::HasGemm(kernels::ComputeType::kInt16)}}) {
     BindOptions options = On(Backend::kOneDnn, 2);
     const bool is_bf16 = std::string(kernel).ends_with("int16");
     if (is_bf16) options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
@@ -246,8 +246,8 @@ TEST_F(PointwisePlans, StrassensAlgorithmIsTheSame) {
 }
 
 // Plans for other shapes share what was packed.
-TEST_F(PointwisePlans, OtherShapesFindTheirWeights) {
-  for (const TestModel& m : {PointwiseChain(), DenseBlock()}) {
+TEST_F(GemmPlans, OtherShapesFindTheirWeights) {
+  for (const TestModel& m : {GemmChain(), DenseBlock()}) {
     const auto first = Bind(m, Options());
     const std::int64_t channels = m.types.at("x").shape[1];
     for (const Shape& shape : {Shape{1, channels, 28, 28}, Shape{5, channels, 3, 2}}) {

@@ -299,7 +299,7 @@ TestModel OfLines() {
 }
 
 // One behind the other: `gaps` divides the line and the padding.
-TestModel OfLinesWithGaps(std::int64_t size, std::int64_t gaps) {
+TestModel OfDilated1D(std::int64_t size, std::int64_t gaps) {
   TestModel m;
   m.types["x"] = F32({2, 48, size});
   const std::string dilate = fmt::format("({},)", gaps), pads = fmt::format("({},)", 3 * gaps);
@@ -309,11 +309,11 @@ TestModel OfLinesWithGaps(std::int64_t size, std::int64_t gaps) {
   return m;
 }
 
-TEST_F(WinogradPlans, GapsOfLinesAreTheSame) {
-  ExpectSame(OfLinesWithGaps(51, 3), 2);
-  ExpectSame(OfLinesWithGaps(80, 8), 2);
-  ExpectSame(OfLinesWithGaps(80, 9), 0);
-  ExpectSame(OfLinesWithGaps(72, 9), 1);  // the last result has six positions for each gap
+TEST_F(WinogradPlans, DilatedLinesAreTheSame) {
+  ExpectSame(OfDilated1D(51, 3), 2);
+  ExpectSame(OfDilated1D(80, 8), 2);
+  ExpectSame(OfDilated1D(80, 9), 0);
+  ExpectSame(OfDilated1D(72, 9), 1);  // the last result has six positions for each gap
 }
 
 TEST_F(WinogradPlans, LinesAreTheSame) { ExpectSame(OfLines(), 4); }
@@ -328,10 +328,10 @@ TEST_F(WinogradPlans, LinesInBFloat16) {
   const TestModel m = OfLines();
   BindOptions options = Options();
   options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
-  options.forced_kernel = "winograd_line3_int16";
+  options.forced_kernel = "winograd_1x3_int16";
   const auto low = Bind(m, options);
-  if (kernels::HasWinograd(kernels::WinogradKind::kLine3Int16)) {
-    EXPECT_EQ(Count(low->summary(), "own:winograd_line3_int16"), 3) << low->summary().Print();
+  if (kernels::HasWinograd(kernels::WinogradKind::k1x3Int16)) {
+    EXPECT_EQ(Count(low->summary(), "own:winograd_1x3_int16"), 3) << low->summary().Print();
   }
   EXPECT_LT(Distance(RunOnce(m)[0], RunOnce(*low)[0]), 3e-2);
 }
@@ -339,7 +339,7 @@ TEST_F(WinogradPlans, LinesInBFloat16) {
 TEST_F(WinogradPlans, OtherWindowsAreTheSame) { ExpectSame(OtherWindows(), 6); }
 
 TEST_F(WinogradPlans, OtherWindowsOfInt16) {
-  if (!kernels::HasWinograd(kernels::WinogradKind::kLine7Int16)) GTEST_SKIP() << "no code that multiplies int16";
+  if (!kernels::HasWinograd(kernels::WinogradKind::k1x7Int16)) GTEST_SKIP() << "no code that multiplies int16";
   const TestModel m = OtherWindows();
   const auto expected = RunOnce(m)[0];
   for (const auto& [kind, count] : std::map<std::string, int>{{"line7", 3}, {"line3", 2}, {"5x5", 1}}) {

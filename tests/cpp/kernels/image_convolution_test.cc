@@ -25,7 +25,7 @@ std::vector<ImageVariant> ImageVariants() {
 }
 
 struct ImageProblem {
-  Pointwise job;
+  Gemm job;
   ImageConvolution window;  // without its product, which is the job
   std::unique_ptr<Elements> source, sum, destination;
   bool has_sum = false, has_bias = false, has_functions = false;
@@ -44,7 +44,7 @@ struct ImageProblem {
 };
 
 void DrawOperands(Draw& draw, ImageProblem* p) {
-  Pointwise& job = p->job;
+  Gemm& job = p->job;
   const ImageConvolution& c = p->window;
   p->source = std::make_unique<Elements>(job.source.is_bf16, job.batch * c.channels * c.height * c.width);
   for (std::int64_t i = 0; i < p->source->size(); ++i) p->source->Set(i, draw.Real());
@@ -58,7 +58,7 @@ void DrawOperands(Draw& draw, ImageProblem* p) {
 // Windows may lie in the padding, on all sides.
 ImageProblem DrawImageSizes(Draw& draw, const ImageVariant& variant) {
   ImageProblem p;
-  p.job.multiplies = variant.multiplies;
+  p.job.compute_type = variant.compute_type;
   ImageConvolution& c = p.window;
   c.channels = draw.Int(1, 7);
   c.kernel_height = draw.Int(1, 7);
@@ -103,10 +103,10 @@ ImageProblem DrawPooled(Draw& draw, const ImageVariant& variant) {
 void ComputeImageInto(const Elements& destination, const ImageVariant& variant, const ImageProblem& p, int threads) {
   const ImageConvolution job = p.convolution(threads);
   const Guarded<float> weights(p.weights), bias(p.bias);
-  const Guarded<char> packed(PackedPointwiseBytes(job.product));
+  const Guarded<char> packed(PackedGemmBytes(job.product));
   PackImageConvolutionWeights(job, weights.data(), packed.data());
   const std::vector<MapStep> functions{{MapOp::kTanh}};
-  PointwiseData data;
+  GemmData data;
   data.source = p.source->data();
   data.weights = packed.data();
   if (p.has_bias) data.bias = bias.data();
@@ -195,7 +195,7 @@ TEST(ImageConvolution, ALargeImageIsTheConvolution) {
   for (const ImageVariant& variant : ImageVariants()) {
     Draw draw(8);
     ImageProblem p;
-    p.job.multiplies = variant.multiplies;
+    p.job.compute_type = variant.compute_type;
     p.window = {{}, 3, 41, 224, 7, 7, 2, 2, 3, 3};
     p.job.height = 20;
     p.job.width = 112;
@@ -232,7 +232,7 @@ TEST(ImageConvolution, ANaNIsPooled) {
     for (std::int64_t at = 0; at < 6; ++at) {
       Draw draw(14);
       ImageProblem p;
-      p.job.multiplies = variant.multiplies;
+      p.job.compute_type = variant.compute_type;
       p.window = {{}, 1, 3, 6, 1, 1, 1, 1, 0, 0, {2, 2, 1, 2, 0, 0, 2, 3}};
       p.job.height = 3;
       p.job.width = 6;
@@ -294,7 +294,7 @@ TEST(ImageConvolution, ANaNStaysInItsWindows) {
     for (std::int64_t width = 1; width <= 4; ++width) {
       for (std::int64_t channels = 1; channels <= 3; ++channels) {
         ImageProblem p;
-        p.job.multiplies = variant.multiplies;
+        p.job.compute_type = variant.compute_type;
         p.window = {{}, channels, 5, 12, 2, width, 1, 1, 0, 0};
         p.job.height = 4;
         p.job.width = 12 - width + 1;

@@ -17,7 +17,7 @@
 #include "guarded.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/float_bits.h"
-#include "kernels/gemm/pointwise.h"
+#include "kernels/gemm/gemm.h"
 #include "samples.h"
 #include "tables_that_run.h"
 
@@ -27,17 +27,17 @@ namespace amp::kernels::testing {
 template <class Table>
 struct ProductVariant {
   const Table* table;
-  Multiplies multiplies;
+  ComputeType compute_type;
   bool strassen = false;
 
-  typename Table::Run run() const { return table->run[static_cast<std::size_t>(multiplies)]; }
-  bool is_int16() const { return multiplies == Multiplies::kInt16; }
+  typename Table::Run run() const { return table->run[static_cast<std::size_t>(compute_type)]; }
+  bool is_int16() const { return compute_type == ComputeType::kInt16; }
 };
 
 template <class Table>
 std::string NameOf(const ProductVariant<Table>& v) {
   constexpr const char* kNames[] = {" float32", " bfloat16", " int16"};
-  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.multiplies)] +
+  return std::string(IsaName(v.table->isa)) + kNames[static_cast<std::size_t>(v.compute_type)] +
          (v.strassen ? " by Strassen" : "");
 }
 
@@ -46,7 +46,7 @@ std::vector<ProductVariant<Table>> VariantsOf(const std::vector<const Table*>& t
   std::vector<ProductVariant<Table>> variants;
   for (const Table* table : tables) {
     for (std::size_t i = 0; i < std::size(table->run); ++i) {
-      if (table->run[i] != nullptr) variants.push_back({table, static_cast<Multiplies>(i)});
+      if (table->run[i] != nullptr) variants.push_back({table, static_cast<ComputeType>(i)});
     }
   }
   return variants;

@@ -51,7 +51,7 @@ double Accumulated(ReduceOp op, double total, double x) {
   return 0;
 }
 
-std::vector<double> DefineReduction(ReduceOp op, ReduceFinish finish, const std::vector<float>& x,
+std::vector<double> DefineReduction(ReduceOp op, ReduceEpilogue finish, const std::vector<float>& x,
                                     const std::vector<ReduceAxis>& axes) {
   std::int64_t results = 1;
   for (const ReduceAxis& axis : axes) results *= axis.is_reduced ? 1 : axis.size;
@@ -66,8 +66,8 @@ std::vector<double> DefineReduction(ReduceOp op, ReduceFinish finish, const std:
     totals[to] = Accumulated(op, totals[to], static_cast<double>(x[i]));
   }
   for (double& total : totals) {
-    if (finish == ReduceFinish::kMean) total /= static_cast<double>(x.size()) / static_cast<double>(results);
-    if (finish == ReduceFinish::kRoot) total = std::sqrt(total);
+    if (finish == ReduceEpilogue::kMean) total /= static_cast<double>(x.size()) / static_cast<double>(results);
+    if (finish == ReduceEpilogue::kRoot) total = std::sqrt(total);
   }
   return totals;
 }
@@ -107,7 +107,7 @@ void CheckLoops(const ReduceTable& table, ReduceOp op, std::int64_t rows, std::i
   const Guarded<double> tile(std::vector<double>(static_cast<std::size_t>(width), loops.start));
   loops.columns(x.data(), width, rows, width, tile.data());
   const std::vector<double> columns =
-      DefineReduction(op, ReduceFinish::kNone, x.values(), {{rows, true}, {width, false}});
+      DefineReduction(op, ReduceEpilogue::kNone, x.values(), {{rows, true}, {width, false}});
   for (std::size_t i = 0; i < columns.size(); ++i) ExpectReducedNear(tile.data()[i], columns[i], rows, 1e-13);
   double total = loops.start, joined = loops.start;
   loops.run(x.data(), rows * width, &total);
@@ -130,7 +130,7 @@ TEST(Reduce, LoopsAreTheirDefinitions) {
 
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
-  ReduceFinish finish = ReduceFinish::kNone;
+  ReduceEpilogue finish = ReduceEpilogue::kNone;
   std::vector<ReduceAxis> axes;
   std::int64_t count = 1, results = 1;
 };
@@ -138,8 +138,8 @@ struct Reduction {
 Reduction DrawReduction(Random& random) {
   Reduction c;
   c.op = kReduceOps[random() % std::size(kReduceOps)];
-  if (c.op == ReduceOp::kSum) c.finish = random() % 2 == 0 ? ReduceFinish::kMean : ReduceFinish::kNone;
-  if (c.op == ReduceOp::kSumOfSquares) c.finish = ReduceFinish::kRoot;
+  if (c.op == ReduceOp::kSum) c.finish = random() % 2 == 0 ? ReduceEpilogue::kMean : ReduceEpilogue::kNone;
+  if (c.op == ReduceOp::kSumOfSquares) c.finish = ReduceEpilogue::kRoot;
   c.axes.resize(random() % 6);
   for (ReduceAxis& axis : c.axes) {
     axis.size = c.count > 20000 ? 1 : random() % 5 == 0 ? 1 + random() % 700 : 1 + random() % 7;
@@ -202,7 +202,7 @@ TEST(Reduce, PartsOfOneResult) {
                                               {{100000, true}, {3, false}},
                                               {{1000, true}, {2, false}, {150, true}},
                                               {{700, true}, {600, false}}}) {
-    Reduction c{ReduceOp::kSum, ReduceFinish::kMean, axes};
+    Reduction c{ReduceOp::kSum, ReduceEpilogue::kMean, axes};
     for (const ReduceAxis& axis : axes) {
       c.count *= axis.size;
       if (!axis.is_reduced) c.results *= axis.size;

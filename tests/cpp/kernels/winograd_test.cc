@@ -80,27 +80,27 @@ void ForEachElement(const ImageExtent& extent, F&& f) {
 class Image : public Elements {
  public:
   // `stride`: of the deconvolution whose result it is; `depth`: slices of a volume.
-  Image(const WinogradImage& strides, std::int64_t count, std::int64_t spacing = 1, std::int64_t stride = 1,
+  Image(const WinogradImage& strides, std::int64_t count, std::int64_t dilation = 1, std::int64_t stride = 1,
         std::int64_t depth = 1)
-      : Elements(strides.is_bf16, count), strides_(strides), spacing_(spacing), stride_(stride), depth_(depth) {}
+      : Elements(strides.is_bf16, count), strides_(strides), dilation_(dilation), stride_(stride), depth_(depth) {}
 
   std::unique_ptr<Image> Another() const {
-    return std::make_unique<Image>(strides_, size(), spacing_, stride_, depth_);
+    return std::make_unique<Image>(strides_, size(), dilation_, stride_, depth_);
   }
   const WinogradImage& strides() const { return strides_; }
 
   // Of image n / spacing^2 the n % spacing^2-th, if windows have gaps.
   std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
     const WinogradImage& s = strides_;
-    const std::int64_t row = n / spacing_ % spacing_ + y * spacing_, column = n % spacing_ + x * spacing_;
-    const std::int64_t volume = n / (spacing_ * spacing_) / depth_;
+    const std::int64_t row = n / dilation_ % dilation_ + y * dilation_, column = n % dilation_ + x * dilation_;
+    const std::int64_t volume = n / (dilation_ * dilation_) / depth_;
     return volume * s.batch + n % depth_ * s.slice + g * s.group + c / 16 * s.block + c % 16 / 8 * s.half + c % 8 +
-           row * (s.row / spacing_ / stride_) + column * (s.pixel / spacing_ / stride_);
+           row * (s.row / dilation_ / stride_) + column * (s.pixel / dilation_ / stride_);
   }
 
  private:
   WinogradImage strides_;
-  std::int64_t spacing_, stride_, depth_;
+  std::int64_t dilation_, stride_, depth_;
 };
 
 // Channels last, perhaps some of more channels, or blocks of channels. Where windows have gaps, of all images together.
@@ -109,8 +109,8 @@ std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blo
   WinogradImage strides;
   strides.is_bf16 = draw.Chance(0.5);
   const std::int64_t channels = extent.channels, all = job.groups * channels;
-  const std::int64_t volumes = extent.images / job.spacing / job.spacing / extent.depth;
-  const std::int64_t height = extent.height * job.spacing, width = extent.width * job.spacing;
+  const std::int64_t volumes = extent.images / job.dilation / job.dilation / extent.depth;
+  const std::int64_t height = extent.height * job.dilation, width = extent.width * job.dilation;
   std::int64_t count = 0;
   const std::int64_t block = knows_blocks_of_8 && draw.Chance(0.5) ? 8 : 16;
   if (WinogradKnowsBlocks(job.kind) && channels % block == 0 && draw.Chance(0.5)) {
@@ -132,9 +132,9 @@ std::unique_ptr<Image> DrawImage(Draw& draw, const Winograd& job, bool knows_blo
     strides.batch = extent.depth * strides.slice;
     count = volumes * strides.batch - (strides.pixel - all);
   }
-  strides.row *= job.spacing * stride;
-  strides.pixel *= job.spacing * stride;
-  return std::make_unique<Image>(strides, count, job.spacing, stride, extent.depth);
+  strides.row *= job.dilation * stride;
+  strides.pixel *= job.dilation * stride;
+  return std::make_unique<Image>(strides, count, job.dilation, stride, extent.depth);
 }
 
 struct WinogradProblem {
@@ -145,8 +145,8 @@ struct WinogradProblem {
 };
 
 void DrawSizes(Draw& draw, Winograd* job) {
-  job->spacing = WinogradMultipliesBF16(job->kind) || draw.Chance(0.8) ? 1 : draw.Int(2, 3);
-  job->batch = job->spacing == 1 ? draw.Int(1, 3) : job->spacing * job->spacing;
+  job->dilation = WinogradMultipliesBF16(job->kind) || draw.Chance(0.8) ? 1 : draw.Int(2, 3);
+  job->batch = job->dilation == 1 ? draw.Int(1, 3) : job->dilation * job->dilation;
   job->groups = draw.Chance(0.3) ? draw.Int(2, 3) : 1;
   job->in_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 8) : draw.Int(1, 70);
   job->out_channels = draw.Chance(0.3) ? 8 * draw.Int(1, 10) : draw.Int(1, 80);
@@ -218,10 +218,10 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
   WinogradProblem p;
   p.job.kind = variant.kind;
   DrawSizes(draw, &p.job);
-  if (p.job.spacing == 1 && draw.Chance(0.4)) DrawDeconvolution(draw, &p.job);
-  if (p.job.spacing == 1 && !WinogradMultipliesBF16(p.job.kind) && draw.Chance(0.4)) DrawVolumes(draw, &p.job);
+  if (p.job.dilation == 1 && draw.Chance(0.4)) DrawDeconvolution(draw, &p.job);
+  if (p.job.dilation == 1 && !WinogradMultipliesBF16(p.job.kind) && draw.Chance(0.4)) DrawVolumes(draw, &p.job);
   const std::int64_t activation = draw.Int(0, 4);  // none, relu, relu6, a slope, slopes of channels
-  p.job.bends = activation > 2;
+  p.job.is_leaky = activation > 2;
   p.job.slope = 0.25;
   p.has_slopes = activation == 4;
   p.job.low = activation == 0 ? -kInfinity : 0;
@@ -240,7 +240,7 @@ WinogradProblem DrawWinograd(Draw& draw, const WinogradVariant& variant) {
 }
 
 double FinishedResult(const WinogradProblem& p, std::int64_t channel, double x) {
-  if (!p.job.bends) return std::min<double>(std::max<double>(x, p.job.low), p.job.high);
+  if (!p.job.is_leaky) return std::min<double>(std::max<double>(x, p.job.low), p.job.high);
   return x > 0 ? x : x * (p.has_slopes ? p.slopes[static_cast<std::size_t>(channel)] : p.job.slope);
 }
 
@@ -344,15 +344,15 @@ double WinogradBound(const WinogradProblem& p) {
       return 5e-4 + rounding;
     case WinogradKind::kF1x4BF16:
       return 4.4e-3 + rounding;
-    case WinogradKind::kLine7:
+    case WinogradKind::k1x7:
     case WinogradKind::k5x5:
       return 6e-6 + rounding;
-    case WinogradKind::kLine3:
+    case WinogradKind::k1x3:
     case WinogradKind::k2x2:
       return 2e-6 + rounding;
-    case WinogradKind::kLine7Int16:
+    case WinogradKind::k1x7Int16:
       return 2.1e-3 + rounding;
-    case WinogradKind::kLine3Int16:
+    case WinogradKind::k1x3Int16:
     case WinogradKind::k2x2Int16:
       return 6e-4 + rounding;
     case WinogradKind::k5x5Int16:
@@ -364,7 +364,7 @@ double WinogradBound(const WinogradProblem& p) {
 // What lies between images, and beside a slice, is as it was.
 void ExpectOnlyImageWritten(const WinogradProblem& p) {
   const Image& image = *p.destination;
-  Image untouched(image.strides(), image.size(), p.job.spacing, StrideOf(p.job), p.job.out_depth);
+  Image untouched(image.strides(), image.size(), p.job.dilation, StrideOf(p.job), p.job.out_depth);
   ForEachElement(ResultOf(p.job),
                  [&](auto... at) { untouched.Set(untouched.IndexOf(at...), image.Get(image.IndexOf(at...))); });
   EXPECT_EQ(untouched.bytes(), image.bytes());

@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kFloats = "of a float dtype, got int32";
 
 // Of operators whose operands are of one shape and of one float dtype.
-void AddPointwise(std::vector<Refusal>* all) {
+void AddElementwise(std::vector<Refusal>* all) {
   const TensorType data = F32({2, 3, 4, 4}), other = F32({2, 3, 4, 5}), integers = I32({2, 3, 4, 4});
   const AttrMap lrn{{"nsize", "3"}}, pool{{"kernel", "(2, 2)"}};
   all->insert(
@@ -233,7 +233,7 @@ void AddRecurrent(std::vector<Refusal>* all) {
 
 std::vector<Refusal> GradientRefusals() {
   std::vector<Refusal> all;
-  AddPointwise(&all);
+  AddElementwise(&all);
   AddReductionGradients(&all);
   AddProductGradients(&all);
   AddLosses(&all);

@@ -5,7 +5,7 @@
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
 #include "passes/fusion_mxnet/unfuse.h"
-#include "passes/precision/precision_roles.h"
+#include "passes/precision/precision_categories.h"
 
 namespace amp {
 namespace {

@@ -177,8 +177,8 @@ class AllDecisions {
     const Node& node = graph_.node(id);
     // An amp_multicast of the model is what it was, unless the caller says otherwise.
     if (node.is_variable() || !low_types_.CanBeLow(id) || node.op_name() == "amp_multicast") return;
-    const PrecisionRole role = choices_.roles[id];
-    if (role == PrecisionRole::kKeep || role == PrecisionRole::kCast) return;
+    const PrecisionCategory role = choices_.roles[id];
+    if (role == PrecisionCategory::kKeep || role == PrecisionCategory::kCast) return;
     bool reads_float32 = false;
     for (std::size_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
       reads_float32 = reads_float32 ||
@@ -187,7 +187,7 @@ class AllDecisions {
     if (!reads_float32) return;
     const bool is_fact = choices_.reasons[id].kind == ReasonKind::kAccumulates;
     const bool in_time = options_.minimize != Minimize::kCasts;
-    if (role != PrecisionRole::kLow || (is_fact && in_time)) nodes_.push_back(id);
+    if (role != PrecisionCategory::kLow || (is_fact && in_time)) nodes_.push_back(id);
     const EntryId sum = graph_.EntryOf(id, 0);
     const bool has_sum = FactsOf(node).arithmetic == Arithmetic::kAccumulates && low_types_.IsLowOutput(sum);
     if (has_sum && types_[sum].dtype == DType::kFloat32) sums_.push_back(sum);
@@ -197,11 +197,11 @@ class AllDecisions {
     const auto inputs = graph_.InputsOf(id);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       const bool is_low = decision->low[id] && low_types_.IsLowSlot(id, slot);
-      const bool is_cast = choices_.roles[id] == PrecisionRole::kCast;
+      const bool is_cast = choices_.roles[id] == PrecisionCategory::kCast;
       const bool takes_all = is_cast || low_types_.KindOf(id, slot) == ReasonKind::kNotRead;
       DType dtype = is_low ? options_.target : types_[inputs[slot]].dtype;
       if (takes_all) dtype = decision->produced[inputs[slot]];
-      const bool is_widest = choices_.roles[id] == PrecisionRole::kWidest && IsOpen(id);
+      const bool is_widest = choices_.roles[id] == PrecisionCategory::kWidest && IsOpen(id);
       // What an alias of a low tensor is, is decided where the tensor is written.
       const bool forces = is_widest && is_low && decision->produced[Origin(inputs[slot])] != options_.target;
       if (forces) return false;

@@ -49,8 +49,8 @@ std::shared_ptr<const MachineTable> MachineOfBlocks(bool has_blocks, bool is_cha
   file["onednn_is_channels_last"] = is_channels_last;
   file["steps"]["convolution_depthwise bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
   if (has_blocks) {
-    file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
-    file["steps"]["expanding_depthwise_block_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
+    file["steps"]["expanding_fused_depthwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
+    file["steps"]["expanding_fused_depthwise_bfloat16 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, -2}};
   }
   return MachineTable::Parse(file.dump(), "test");
 }

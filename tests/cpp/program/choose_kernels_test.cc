@@ -174,7 +174,7 @@ TEST(ChooseKernels, DeconvolutionsFinish) {
 }
 
 // A scale and a shift, and a 1x1 convolution of what they give.
-Program ScaledPointwise(DType dtype, std::int64_t in = 64, std::int64_t out = 128) {
+Program ScaledGemm(DType dtype, std::int64_t in = 64, std::int64_t out = 128) {
   Program program;
   const ValueId x = program.AddValue({dtype, {1, in, 28, 28}}, "x", ValueSource::kInput);
   const ValueId scale = program.AddValue({kF32, {in}}, "scale", ValueSource::kConstant);
@@ -229,7 +229,7 @@ Program OfPooledImage(DType dtype) {
 }
 
 // The library takes `ratio` (log 2) times what arithmetic takes; a pass over memory takes a quarter of that.
-Program WithPointwise(Program program, double ratio, double bf16_flops = 2e9) {
+Program WithGemm(Program program, double ratio, double bf16_flops = 2e9) {
   nlohmann::ordered_json file = testing::MachineFile();
   file["flops_per_second"]["bfloat16"] = bf16_flops;
   file["bytes_per_second"] = {{1 << 30, 1e8}};
@@ -245,7 +245,7 @@ std::string ProductOf(const Program& program) { return OwnKernelOf(program.steps
 
 // Of a product whose scale stays a step of its own.
 std::string SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
-  Program program = ScaledPointwise(dtype);
+  Program program = ScaledGemm(dtype);
   program.outputs.push_back(program.steps[0].outputs[0]);
   const auto machine = MachineTable::Parse(file.dump(), "test");
   ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &program);
@@ -253,24 +253,24 @@ std::string SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
 }
 
 TEST(ChooseKernels, ProductsWhereTheLibraryIsSlow) {
-  Program shared = ScaledPointwise(kF32);
+  Program shared = ScaledGemm(kF32);
   shared.outputs.push_back(shared.steps[0].outputs[0]);
-  EXPECT_EQ(ProductOf(WithPointwise(shared, 0)), "");
-  EXPECT_EQ(ProductOf(WithPointwise(shared, 4)), "gemm_float32");
-  EXPECT_EQ(WithPointwise(shared, 4).steps.size(), 2u);  // what else is read stays
+  EXPECT_EQ(ProductOf(WithGemm(shared, 0)), "");
+  EXPECT_EQ(ProductOf(WithGemm(shared, 4)), "gemm_float32");
+  EXPECT_EQ(WithGemm(shared, 4).steps.size(), 2u);  // what else is read stays
 }
 
 TEST(ChooseKernels, ProductsTakeTheScaleOfTheirSource) {
-  const Program program = WithPointwise(ScaledPointwise(kF32), 1);
+  const Program program = WithGemm(ScaledGemm(kF32), 1);
   ASSERT_EQ(program.steps.size(), 1u);
   EXPECT_EQ(program.steps[0].inputs, (std::vector<ValueId>{0, 4, 1, 2}));
   EXPECT_EQ(ProductOf(program), "scaled_gemm_float32");
-  EXPECT_EQ(WithPointwise(ScaledPointwise(kF32), -3).steps.size(), 2u);
+  EXPECT_EQ(WithGemm(ScaledGemm(kF32), -3).steps.size(), 2u);
 }
 
 TEST(ChooseKernels, ProductsByTheSpeedOfBFloat16) {
-  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1)), "scaled_gemm_bfloat16");
-  EXPECT_EQ(ProductOf(WithPointwise(ScaledPointwise(kBF16), 1, 5e8)), "scaled_gemm_float32");
+  EXPECT_EQ(ProductOf(WithGemm(ScaledGemm(kBF16), 1)), "scaled_gemm_bfloat16");
+  EXPECT_EQ(ProductOf(WithGemm(ScaledGemm(kBF16), 1, 5e8)), "scaled_gemm_float32");
 }
 
 // What is faster than vectors is so by tiles; only measured times say how fast our kernels are beside them.
@@ -280,7 +280,7 @@ TEST(ChooseKernels, ProductsBesideTiles) {
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   file["steps"]["convolution_1x1 bfloat16"] = {{0, 0, 0, 0, 0, 0, 0, 4}};
   EXPECT_NE(SharedProduct(kBF16, file), "gemm_bfloat16");
-  Program scaled = ScaledPointwise(kBF16);
+  Program scaled = ScaledGemm(kBF16);
   const auto machine = MachineTable::Parse(file.dump(), "test");
   ChooseKernels(PredictedKernels(), kWithBF16, machine.get(), &scaled);
   EXPECT_FALSE(ProductOf(scaled).ends_with("bfloat16"));
@@ -312,9 +312,9 @@ TEST(ChooseKernels, WindowsOfOtherSizesWhereTheyAreMeasured) {
   file["bytes_per_second"] = {{1 << 30, 1e15}};
   const auto chosen = [&] { return Chosen(WithWindow(kF32, 7, 1), *MachineTable::Parse(file.dump(), "test")); };
   EXPECT_EQ(chosen(), "");
-  file["steps"]["winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
-  EXPECT_EQ(chosen(), "winograd_line7_f32");
-  file["steps"]["winograd_line7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
+  file["steps"]["winograd_1x7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(chosen(), "winograd_1x7_f32");
+  file["steps"]["winograd_1x7_f32 float32"] = {{0, 0, 0, 0, 0, 0, 0, 2}};
   EXPECT_EQ(chosen(), "");
 }
 
@@ -454,7 +454,7 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
     int count = 0;
     for (const DType dtype : {kF32, kBF16}) {
       for (Program program : {OneConvolution(dtype, 28), OneConvolution(dtype, 28, {2, 2}), WithWindow(dtype, 1, 7),
-                              WithWindow(dtype, 3, 1), WithWindow(dtype, 5, 5), ScaledPointwise(dtype, 256, 256),
+                              WithWindow(dtype, 3, 1), WithWindow(dtype, 5, 5), ScaledGemm(dtype, 256, 256),
                               OneDense(dtype), OfImage(dtype), OneDeconvolution({2, 2}, 4, 1, 0, dtype)}) {
         Force(name, &program);
         count += KernelOf(program.steps.back()) == name;
@@ -466,7 +466,7 @@ TEST(ChooseKernels, ForcedWhereverItIsLegal) {
         if (kernel.samples != nullptr) Force(kernel.samples, &with_more.back());  // which comes before it
       }
       for (Program& program : with_more) {
-        if (kernel.takes == 0) continue;
+        if (kernel.fused_producers == 0) continue;
         Force(name, &program);
         count += KernelOf(program.steps.back()) == name;
       }
@@ -487,7 +487,7 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   EXPECT_EQ(KernelOf(strided.steps[0]), kOneDnnKernel);
   Program wide = WithWindow(kF32, 1, 7);
   std::get<ConvolutionSpec>(wide.steps[0].spec).pads_end = {0, 7};  // positions that see nothing
-  Force("winograd_line7_f32", &wide);
+  Force("winograd_1x7_f32", &wide);
   EXPECT_EQ(KernelOf(wide.steps[0]), kOneDnnKernel);
   Program uneven = OneConvolution(kF32, 28);  // 28 positions are no multiple of 3
   auto& spec = std::get<ConvolutionSpec>(uneven.steps[0].spec);
@@ -500,14 +500,14 @@ TEST(ChooseKernels, ForcedNowhereElse) {
   Force("winograd_f4x4_f32", &uneven);
   EXPECT_EQ(KernelOf(uneven.steps[0]), "winograd_f4x4_f32");
   Program other_size = WithWindow(kF32, 1, 5);
-  Force("winograd_line7_f32", &other_size);
+  Force("winograd_1x7_f32", &other_size);
   EXPECT_EQ(KernelOf(other_size.steps[0]), kOneDnnKernel);
   Program without_code = OneConvolution(kBF16, 28);
   Force("winograd_f2x2_int16", &without_code, false);
   EXPECT_EQ(KernelOf(without_code.steps[0]), kOneDnnKernel);
   Force("winograd_f1x4_bf16", &without_code, false);
   EXPECT_EQ(KernelOf(without_code.steps[0]), kOneDnnKernel);
-  Program read_twice = ScaledPointwise(kF32);
+  Program read_twice = ScaledGemm(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
   Force("scaled_gemm_float32", &read_twice);
   EXPECT_EQ(KernelOf(read_twice.steps.back()), kOneDnnKernel);
@@ -620,7 +620,7 @@ TEST(ChooseKernels, ImagesWhereTheLibraryIsSlow) {
 TEST(ChooseKernels, APredictionIsThatOfTheStep) {
   nlohmann::ordered_json file = testing::MachineFile();
   const auto machine = MachineTable::Parse(file.dump(), "test");
-  for (const char* kernel : {"depthwise_block_float32", "expanding_depthwise_block_float32"}) {
+  for (const char* kernel : {"fused_depthwise_float32", "expanding_fused_depthwise_float32"}) {
     Program program = InvertedResidualProgram(kF32);
     ChooseKernels(ForcedKernel(kernel), Of(true), machine.get(), &program);
     const Step& block = program.steps.back();
@@ -635,26 +635,26 @@ TEST(ChooseKernels, APredictionIsThatOfTheStep) {
 
 TEST(ChooseKernels, ABlockTakesTheOperandsOfAll) {
   Program program = InvertedResidualProgram(kF32);
-  const std::vector<LayerDecision> decisions = Force("expanding_depthwise_block_float32", &program);
+  const std::vector<LayerDecision> decisions = Force("expanding_fused_depthwise_float32", &program);
   ASSERT_EQ(program.steps.size(), 1u);
   const Step& step = program.steps[0];
   EXPECT_EQ(step.inputs, (std::vector<ValueId>{0, 1, 2, 3, 0}));
   EXPECT_EQ(step.node, 2u);
   EXPECT_EQ(step.fused, (std::vector<NodeId>{1, 0}));
-  EXPECT_STREQ(NameOf(step.spec), "depthwise_block");
+  EXPECT_STREQ(NameOf(step.spec), "fused_depthwise");
   EXPECT_EQ(decisions.back().nodes, (std::vector<NodeId>{2, 1, 0}));
 }
 
 TEST(ChooseKernels, ABlockNeedsStepsThatItKnows) {
   Program tanh = InvertedResidualProgram(kF32, {EltwiseKind::kTanh});
-  Force("expanding_depthwise_block_float32", &tanh);
+  Force("expanding_fused_depthwise_float32", &tanh);
   EXPECT_EQ(tanh.steps.size(), 3u);
   Program read_twice = InvertedResidualProgram(kF32);
   read_twice.outputs.push_back(read_twice.steps[0].outputs[0]);
-  Force("expanding_depthwise_block_float32", &read_twice);
+  Force("expanding_fused_depthwise_float32", &read_twice);
   EXPECT_EQ(read_twice.steps.size(), 3u);
   Program blocked = InvertedResidualProgram(kF32);
-  ChooseKernels(ForcedKernel("depthwise_block_float32"), Of(false), nullptr, &blocked, 2);
+  ChooseKernels(ForcedKernel("fused_depthwise_float32"), Of(false), nullptr, &blocked, 2);
   EXPECT_EQ(blocked.steps.size(), 3u);
 }
 
@@ -663,10 +663,10 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
   const auto steps_with = [](float expanding) {
     nlohmann::ordered_json file = testing::MachineFile();
     file["bytes_per_second"] = {{1 << 30, 1e15}};
-    for (const char* law : {"convolution_1x1", "convolution_depthwise", "gemm_float32", "depthwise_block_float32"}) {
+    for (const char* law : {"convolution_1x1", "convolution_depthwise", "gemm_float32", "fused_depthwise_float32"}) {
       file["steps"][std::string(law) + " float32"] = {{0, 0, 0, 0, 0, 0, 0, law[0] == 'd' ? 2 : 3}};
     }
-    file["steps"]["expanding_depthwise_block_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
+    file["steps"]["expanding_fused_depthwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
     const auto machine = MachineTable::Parse(file.dump(), "test");
     Program program = InvertedResidualProgram(kF32);
     ChooseKernels(PredictedKernels(), Of(true), machine.get(), &program);
@@ -677,7 +677,7 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
 }
 
 TEST(ChooseKernels, TheLibraryAlone) {
-  Program program = ScaledPointwise(kF32);
+  Program program = ScaledGemm(kF32);
   Force(kOneDnnKernel, &program);
   ASSERT_EQ(program.steps.size(), 2u);
   EXPECT_EQ(KernelOf(program.steps[1]), kOneDnnKernel);
@@ -685,7 +685,7 @@ TEST(ChooseKernels, TheLibraryAlone) {
 }
 
 TEST(ChooseKernels, TellsWhatItDecided) {
-  Program program = ScaledPointwise(kF32);
+  Program program = ScaledGemm(kF32);
   const std::vector<LayerDecision> decisions = Force("scaled_gemm_float32", &program);
   ASSERT_EQ(decisions.size(), 2u);
   EXPECT_EQ(decisions[0].kernels, (std::vector<std::string>{kOneDnnKernel, "gemm_float32"}));
@@ -716,7 +716,7 @@ TEST(ChooseKernels, ReplaysARecord) {
 
 // The product by Strassen's algorithm knows no scale, and results were wrong where both were chosen.
 TEST(ChooseKernels, AProductThatTakesItsScaleHasOneKernel) {
-  const Program given = ScaledPointwise(kF32, 512, 512);
+  const Program given = ScaledGemm(kF32, 512, 512);
   Program first = given, program = given;
   const std::vector<LayerDecision> layers = Force("scaled_gemm_float32", &first);
   ASSERT_EQ(layers.size(), 2u);
@@ -736,7 +736,7 @@ TEST(ChooseKernels, AProductThatTakesItsScaleHasOneKernel) {
 // oneDNN's convolutions of AVX2 read blocks of channels: a product that wants channels last would cost reorders.
 TEST(ChooseKernels, ProductsOnlyAmongChannelsLast) {
   for (const bool is_channels_last : {false, true}) {
-    Program program = OneDense(kF32), convolution = ScaledPointwise(kF32, 256, 256);
+    Program program = OneDense(kF32), convolution = ScaledGemm(kF32, 256, 256);
     convolution.outputs.push_back(convolution.steps[0].outputs[0]);
     ChooseKernels(ForcedKernel("dense_float32"), Of(is_channels_last), nullptr, &program, 2);
     ChooseKernels(ForcedKernel("gemm_float32"), Of(is_channels_last), nullptr, &convolution, 2);

@@ -56,7 +56,7 @@ TEST(MachineTable, MeasuredStepsScaleIt) {
 }
 
 // Few samples of one dtype that is written are none beside those of the other. Layouts stay apart.
-TEST(MachineTable, SmallWindowsHaveOneLawForAllOutputs) {
+TEST(MachineTable, SmallWindowsHaveOneModelForAllOutputs) {
   Json file = MachineFile();
   file["steps"]["convolution_1x1 bfloat16 blocked"] = {{1, 2, 1}};
   file["steps"]["convolution_1x1 bfloat16-float32 blocked"] = {{1, 2, 3}};

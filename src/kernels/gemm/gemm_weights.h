@@ -1,0 +1,28 @@
+// How weights of products are packed: columns of output channels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+
+namespace amp::kernels {
+
+// Numbers that are multiplied together, and the bytes of one.
+inline std::int64_t GemmPerUnit(const Gemm& job) { return job.compute_type == ComputeType::kFloat32 ? 1 : 2; }
+inline std::int64_t GemmElementBytes(const Gemm& job) { return 4 / GemmPerUnit(job); }
+
+inline std::int64_t GemmColumns(const Gemm& job) { return (job.out_channels + kGemmColumns - 1) / kGemmColumns; }
+inline std::int64_t GemmColumnBytes(const Gemm& job) { return GemmColumnElements(job) * GemmElementBytes(job); }
+
+// Of input channels: see FindInt16Factors.
+std::vector<float> FindGemmFactors(const Gemm& job, const float* weights);
+
+// All of a product: factors, where int16 is multiplied, and the columns. See PackGemmWeights.
+std::size_t PackedColumnsBytes(const Gemm& job);
+void PackGemmColumns(const Gemm& job, const float* weights, void* packed);
+
+// Of packed weights, behind the factors.
+const void* GemmColumnAt(const Gemm& job, const void* packed, std::int64_t column);
+
+}  // namespace amp::kernels

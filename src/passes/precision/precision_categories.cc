@@ -1,0 +1,487 @@
+#include "passes/precision/precision_categories.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <unordered_map>
+
+#include "passes/op_facts.h"
+#include "passes/precision/operator_names.h"
+#include "passes/whose_cast.h"
+
+namespace amp {
+namespace {
+
+// What is wrong with a call is gathered, so that all of it can be said at once.
+class Problems {
+ public:
+  void Add(std::string problem) { problems_.push_back(std::move(problem)); }
+  void ThrowIfAny() const {
+    if (problems_.empty()) return;
+    if (problems_.size() == 1) throw ArgumentError(problems_[0]);
+    Throw<ArgumentError>("{} problems: {}", problems_.size(), JoinSome(problems_, 99));
+  }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+// ---- operators ----
+
+PrecisionCategory RoleOf(GraphAmpCategory category) {
+  switch (category) {
+    case GraphAmpCategory::kAllow:
+      return PrecisionCategory::kLow;
+    case GraphAmpCategory::kInfer:
+      return PrecisionCategory::kNeutral;
+    case GraphAmpCategory::kDeny:
+      break;
+  }
+  return PrecisionCategory::kKeep;
+}
+
+struct OpChoice {
+  PrecisionCategory role = PrecisionCategory::kNeutral;
+  Reason reason;
+  int strength = 0;     // of what set it
+  bool widens = false;  // see PrecisionChoices
+};
+
+class OpChoices {
+ public:
+  OpChoices(const ConvertOptions& options, std::vector<std::string>* details, Problems* problems)
+      : options_(options), details_(details), problems_(problems) {
+    if (options.policy == PrecisionPolicy::kMXNet) AddPublished();
+    if (options.policy == PrecisionPolicy::kGraphAmp) AddPreset();
+    AddLists();
+    conditional_ = Conditional();
+    for (const ConditionalOp& entry : conditional_) conditional_ops_.push_back(FindOp(entry.op));
+  }
+
+  OpChoice Of(const Node& node) {
+    const auto found = by_op_.find(node.op());
+    const bool from_call = found != by_op_.end() && found->second.strength > 0;
+    if (!from_call) {
+      if (const ConditionalOp* entry = MatchingCondition(node)) return Kept(*entry);
+    }
+    if (found != by_op_.end()) return found->second;
+    if (preset_) return OfCategory(node);
+    return by_op_[node.op()] = FromFacts(*node.op());
+  }
+
+ private:
+  using List = std::optional<std::vector<std::string>>;
+
+  std::uint32_t Detail(std::string text) {
+    details_->push_back(std::move(text));
+    return static_cast<std::uint32_t>(details_->size() - 1);
+  }
+
+  static PrecisionCategory RoleOfList(ListRole role) {
+    switch (role) {
+      case ListRole::kTarget:
+        return PrecisionCategory::kLow;
+      case ListRole::kFloat32:
+        return PrecisionCategory::kKeep;
+      case ListRole::kWidest:
+        return PrecisionCategory::kWidest;
+      case ListRole::kNeutral:
+        break;
+    }
+    return PrecisionCategory::kNeutral;
+  }
+
+  // A list that the call gives replaces the published one.
+  bool IsReplaced(ListRole role) const {
+    return (role == ListRole::kTarget && options_.target_ops) || (role == ListRole::kFloat32 && options_.float32_ops) ||
+           (role == ListRole::kWidest && options_.widest_ops);
+  }
+
+  void AddPublished() {
+    for (const auto& [op, role] : MXNetLists(options_.target).roles) {
+      if (IsReplaced(role) || role == ListRole::kNeutral) continue;
+      const std::string text =
+          fmt::format("{} is in MXNet's {} for {}", op->name, NameOf(role), NameOf(options_.target));
+      by_op_[op] = {RoleOfList(role), {ReasonKind::kListed, Reason::kNone, Detail(text)}, 0};
+    }
+  }
+
+  void AddPreset() {
+    std::vector<std::string> problems;
+    preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, options_.training,
+                    &problems);
+    for (std::string& problem : problems) problems_->Add(std::move(problem));
+    if (options_.widest_ops) {
+      problems_->Add("widest_dtype_ops: policy graphamp has the categories allow, infer and deny alone");
+    }
+  }
+
+  // A node's category may depend on its attributes.
+  OpChoice OfCategory(const Node& node) {
+    const GraphAmpCategory category = preset_->Of(node);
+    const auto [place, is_new] = category_details_.emplace(std::make_pair(node.op(), category), 0);
+    if (is_new) {
+      place->second =
+          Detail(fmt::format("{} is in category {} of preset {}", node.op_name(), NameOf(category), preset_->name()));
+    }
+    return {RoleOf(category), {ReasonKind::kListed, Reason::kNone, place->second}, 0};
+  }
+
+  void AddLists() {
+    AddList(options_.target_ops, ListRole::kTarget);
+    AddList(options_.float32_ops, ListRole::kFloat32);
+    AddList(options_.widest_ops, ListRole::kWidest);
+  }
+
+  void AddList(const List& list, ListRole role) {
+    if (!list) return;
+    for (const std::string& name : *list) {
+      const Op* op = FindOp(name);
+      if (op == nullptr) {
+        problems_->Add(fmt::format("{}: there is no operator '{}'{}", NameOf(role), Quotable(name),
+                                   NearMatches(name, OperatorNames())));
+        continue;
+      }
+      const auto [place, is_new] = listed_.emplace(op, role);
+      if (!is_new && place->second != role) {
+        problems_->Add(fmt::format("{} is both in {} and in {}", op->name, NameOf(place->second), NameOf(role)));
+      }
+      by_op_[op] = {
+          RoleOfList(role),
+          {ReasonKind::kUser, Reason::kNone, Detail(fmt::format("{} is in the call's {}", op->name, NameOf(role)))},
+          1};
+    }
+  }
+
+  std::vector<ConditionalOp> Conditional() {
+    if (!options_.conditional) {
+      if (options_.policy != PrecisionPolicy::kMXNet) return {};
+      return MXNetLists(options_.target).conditional;
+    }
+    for (const ConditionalOp& entry : *options_.conditional) Check(entry);
+    return *options_.conditional;
+  }
+
+  void Check(const ConditionalOp& entry) {
+    const Op* op = FindOp(entry.op);
+    if (op == nullptr) {
+      problems_->Add(fmt::format("conditional_fp32_ops: there is no operator '{}'{}", Quotable(entry.op),
+                                 NearMatches(entry.op, OperatorNames())));
+      return;
+    }
+    std::vector<std::string> attrs;
+    for (const FieldInfo& field : op->fields) attrs.push_back(field.name);
+    if (std::find(attrs.begin(), attrs.end(), entry.attr) != attrs.end()) return;
+    problems_->Add(fmt::format("conditional_fp32_ops: {} has no attribute '{}'{}", op->name, Quotable(entry.attr),
+                               NearMatches(entry.attr, attrs)));
+  }
+
+  // An attribute that is not written has its default.
+  const ConditionalOp* MatchingCondition(const Node& node) const {
+    for (std::size_t i = 0; i < conditional_.size(); ++i) {
+      if (conditional_ops_[i] != node.op()) continue;
+      const ConditionalOp& entry = conditional_[i];
+      const std::string* written = node.FindAttr(entry.attr);
+      std::optional<std::string> value;
+      if (written != nullptr) value = *written;
+      for (const FieldInfo& field : node.op()->fields) {
+        if (!value && field.name == entry.attr) value = field.default_text;
+      }
+      if (value && std::find(entry.values.begin(), entry.values.end(), *value) != entry.values.end()) return &entry;
+    }
+    return nullptr;
+  }
+
+  OpChoice Kept(const ConditionalOp& entry) {
+    const std::string text = fmt::format("conditional_fp32_ops keeps {} with such a value of {}", entry.op, entry.attr);
+    const auto kind = options_.conditional ? ReasonKind::kUser : ReasonKind::kListed;
+    const auto [place, is_new] = condition_details_.emplace(&entry, 0);
+    if (is_new) place->second = Detail(text);
+    const bool widens = options_.conditional && options_.policy == PrecisionPolicy::kMXNet;
+    return {PrecisionCategory::kKeep, {kind, Reason::kNone, place->second}, 0, widens};
+  }
+
+  OpChoice FromFacts(const Op& op) const {
+    const auto* facts = op.Find<AmpFacts>();
+    if (options_.policy == PrecisionPolicy::kMXNet || facts == nullptr) return {};
+    if (facts->arithmetic == Arithmetic::kAccumulates) return {PrecisionCategory::kLow, {ReasonKind::kAccumulates}, 0};
+    if (facts->arithmetic == Arithmetic::kNeedsFloat32)
+      return {PrecisionCategory::kKeep, {ReasonKind::kNeedsFloat32}, 0};
+    return {};
+  }
+
+  const ConvertOptions& options_;
+  std::vector<std::string>* details_;
+  Problems* problems_;
+  std::unordered_map<const Op*, OpChoice> by_op_;
+  std::unordered_map<const Op*, ListRole> listed_;  // by the call
+  std::vector<ConditionalOp> conditional_;
+  std::vector<const Op*> conditional_ops_;  // of the entries
+  std::map<const ConditionalOp*, std::uint32_t> condition_details_;
+  std::optional<PresetCategories> preset_;  // under policy graphamp
+  std::map<std::pair<const Op*, GraphAmpCategory>, std::uint32_t> category_details_;
+};
+
+// ---- nodes ----
+
+class RoleChooser {
+ public:
+  RoleChooser(const Graph& graph, const ConvertOptions& options)
+      : graph_(graph), options_(options), ops_(options, &result_.details, &problems_) {}
+
+  PrecisionChoices Run() {
+    result_.roles.assign(graph_.num_nodes(), PrecisionCategory::kKeep);
+    result_.reasons.assign(graph_.num_nodes(), {ReasonKind::kVariable});
+    result_.named.resize(graph_.num_nodes());
+    result_.forced.resize(graph_.num_nodes());
+    result_.widens.resize(graph_.num_nodes());
+    const std::uint32_t disabled = Detail("AMP is disabled for it (__opt_constraint__)");
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.is_variable()) continue;
+      if (NamesNodes()) ids_by_name_.emplace(node.name(), id);
+      Set(id, ops_.Of(node));
+      if (IsListedFollower(id)) Set(id, {});
+      if (IsKeptInTraining(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kTraining}, 0});
+      if (IsAmpDisabled(node)) SetNamed(id, PrecisionCategory::kKeep, disabled);
+    }
+    ChooseCasts();
+    for (const std::string& name : options_.excluded) Exclude(name);
+    for (const auto& [name, dtype] : options_.force) Force(name, dtype);
+    for (const auto& [name, category] : options_.categories) Categorize(name, category);
+    CheckOutputs();
+    CheckPolicy();
+    CheckTraining();
+    problems_.ThrowIfAny();
+    return std::move(result_);
+  }
+
+ private:
+  std::uint32_t Detail(std::string text) {
+    result_.details.push_back(std::move(text));
+    return static_cast<std::uint32_t>(result_.details.size() - 1);
+  }
+
+  void Set(NodeId id, const OpChoice& choice) {
+    result_.roles[id] = choice.role;
+    result_.reasons[id] = choice.reason;
+    result_.widens[id] = choice.widens;
+  }
+
+  void SetNamed(NodeId id, PrecisionCategory role, std::uint32_t detail) {
+    Set(id, {role, {ReasonKind::kUser, Reason::kNone, detail}, 0});
+    result_.named[id] = true;
+  }
+
+  bool NamesNodes() const {
+    return !options_.excluded.empty() || !options_.force.empty() || !options_.categories.empty();
+  }
+
+  bool IsListedFollower(NodeId id) const {
+    return options_.policy == PrecisionPolicy::kMXNet && result_.reasons[id].kind == ReasonKind::kListed &&
+           options_.followers.contains(graph_.node(id).name());
+  }
+
+  // What follows its neighbours, under policies of facts. In a graph with gradients every rounding counts twice, there
+  // and back: one that is made anyway, for a product, may move, and others are not made. A batch norm is left to
+  // follow, because its memory traffic is what training is slow by, and its statistics are float32 whatever it reads.
+  bool IsKeptInTraining(NodeId id) const {
+    if (!options_.training || result_.roles[id] != PrecisionCategory::kNeutral) return false;
+    if (options_.policy != PrecisionPolicy::kDefault && options_.policy != PrecisionPolicy::kOptimal) return false;
+    const Node& node = graph_.node(id);
+    return !CommutesWithRounding(node, options_.target, true) && node.op()->Find<BatchNormFact>() == nullptr;
+  }
+
+  // Casts come before MXNet's lists (rule 1 of its pass). Those of the program stay as they are; an amp_multicast of a
+  // conversion is what its name says: low where all inputs are, or, to the narrowest dtype, where one is.
+  void ChooseCasts() {
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.is_variable() || result_.reasons[id].kind == ReasonKind::kUser) continue;
+      if (FactsOf(node).arithmetic != Arithmetic::kCasts) continue;
+      Set(id, {RoleOfCast(node), {ReasonKind::kCasts}, 0});
+    }
+  }
+
+  PrecisionCategory RoleOfCast(const Node& node) const {
+    if (IsCastOfProgram(node)) return PrecisionCategory::kKeep;
+    if (node.op_name() != "amp_multicast") return PrecisionCategory::kCast;
+    if (options_.policy == PrecisionPolicy::kGraphAmp) return PrecisionCategory::kKeep;
+    return node.Attr<bool>("cast_narrow") ? PrecisionCategory::kNeutral : PrecisionCategory::kWidest;
+  }
+
+  // The operator nodes of this name; otherwise those that the pattern describes.
+  std::vector<NodeId> Matches(const std::string& pattern, const char* what) {
+    std::vector<NodeId> ids;
+    const auto [first, last] = ids_by_name_.equal_range(pattern);
+    for (auto it = first; it != last; ++it) ids.push_back(it->second);
+    if (ids.empty()) {
+      for (const auto& [name, id] : ids_by_name_) {
+        if (MatchesGlob(pattern, name)) ids.push_back(id);
+      }
+    }
+    if (!ids.empty()) return ids;
+    if (options_.ignore_unknown_names) {
+      result_.unknown_names.push_back(pattern);
+    } else {
+      problems_.Add(fmt::format("{}: the model has no operator node '{}'{}", what, Quotable(pattern),
+                                NearMatches(pattern, NodeNames())));
+    }
+    return {};
+  }
+
+  std::vector<std::string> NodeNames() const {
+    std::vector<std::string> names;
+    for (const auto& [name, id] : ids_by_name_) names.push_back(name);
+    return names;
+  }
+
+  void Exclude(const std::string& name) {
+    const std::vector<NodeId> ids = Matches(name, "excluded_sym_names");
+    if (ids.empty()) return;
+    const std::uint32_t detail = Detail(fmt::format("excluded by '{}'", name));
+    for (const NodeId id : ids) SetNamed(id, PrecisionCategory::kKeep, detail);
+  }
+
+  void Force(const std::string& name, DType dtype) {
+    if (dtype != options_.target && dtype != DType::kFloat32) {
+      problems_.Add(fmt::format("force: expected '{}' to be {} or float32, got {}", Quotable(name),
+                                NameOf(options_.target), NameOf(dtype)));
+      return;
+    }
+    const PrecisionCategory role = dtype == DType::kFloat32 ? PrecisionCategory::kKeep : PrecisionCategory::kLow;
+    const std::uint32_t detail = Detail(fmt::format("forced to {} by '{}'", NameOf(dtype), name));
+    for (const NodeId id : Matches(name, "force")) {
+      const auto [place, is_new] = forced_.emplace(id, dtype);
+      if (!is_new && place->second != dtype) {
+        problems_.Add(fmt::format("force: '{}' is forced both to {} and to {}", graph_.node(id).name(),
+                                  NameOf(place->second), NameOf(dtype)));
+      }
+      SetNamed(id, role, detail);
+      result_.forced[id] = role == PrecisionCategory::kLow;
+      if (role == PrecisionCategory::kLow && graph_.node(id).name() == name) result_.forced_low.push_back(id);
+    }
+  }
+
+  void Categorize(const std::string& name, GraphAmpCategory category) {
+    const std::uint32_t detail = Detail(fmt::format("put into category {} by '{}'", NameOf(category), name));
+    for (const NodeId id : Matches(name, "categories")) {
+      const std::string& node = graph_.node(id).name();
+      if (forced_.contains(id)) problems_.Add(fmt::format("'{}' is both in force and in categories", Quotable(node)));
+      const auto [place, is_new] = categories_.emplace(id, category);
+      if (!is_new && place->second != category) {
+        problems_.Add(
+            fmt::format("categories: '{}' is both {} and {}", Quotable(node), NameOf(place->second), NameOf(category)));
+      }
+      SetNamed(id, RoleOf(category), detail);
+    }
+  }
+
+  void CheckTraining() {
+    if (!options_.training) return;
+    if (options_.cast_params_offline) {
+      problems_.Add("cast_params_offline: the parameters of a model for training stay float32");
+    }
+    if (options_.fold_batch_norm.value_or(false)) {
+      problems_.Add("fold_batch_norm: a model for training keeps its batch norms");
+    }
+  }
+
+  void CheckPolicy() {
+    for (const auto& [name, dtype] : options_.output_dtypes) {
+      if (!IsOff(options_) || dtype == DType::kFloat32) continue;
+      problems_.Add(fmt::format("output_dtypes: '{}' cannot be {}: preset mp0 changes nothing", name, NameOf(dtype)));
+    }
+    if (options_.policy == PrecisionPolicy::kGraphAmp) return;
+    const auto refuse = [this](const char* what) {
+      problems_.Add(fmt::format("{}: of policy graphamp, not of {}", what, NameOf(options_.policy)));
+    };
+    if (options_.preset) refuse("preset");
+    if (!options_.categories.empty()) refuse("categories");
+  }
+
+  void CheckOutputs() {
+    if (options_.output_dtypes.empty()) return;
+    const std::vector<std::string> names = OutputNames(graph_.outputs());
+    for (const auto& [name, dtype] : options_.output_dtypes) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        problems_.Add(
+            fmt::format("output_dtypes: the model has no output '{}'{}", Quotable(name), NearMatches(name, names)));
+      } else if (!IsFloat(dtype) || dtype == DType::kFloat64) {
+        problems_.Add(fmt::format("output_dtypes: expected '{}' to be float32, float16 or bfloat16, got {}", name,
+                                  NameOf(dtype)));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const ConvertOptions& options_;
+  PrecisionChoices result_;
+  Problems problems_;
+  OpChoices ops_;
+  std::multimap<std::string, NodeId> ids_by_name_;
+  std::map<NodeId, DType> forced_;
+  std::map<NodeId, GraphAmpCategory> categories_;
+};
+
+}  // namespace
+
+bool IsOff(const ConvertOptions& options) {
+  return options.policy == PrecisionPolicy::kGraphAmp && (options.preset ? *options.preset : DefaultPreset()).IsOff();
+}
+
+bool MatchesGlob(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+long OptConstraints(const Node& node) {
+  long bits = 0;
+  if (const std::string* text = node.FindAttr(kOptConstraintAttr)) {
+    char* end = nullptr;
+    const long value = std::strtol(text->c_str(), &end, 10);
+    if (end != text->c_str() && *end == '\0') bits = value;
+  }
+  for (const std::vector<NodeEntry>& outputs : node.subgraphs()) {
+    const Graph body(outputs);
+    for (const NodePtr& inner : body.nodes()) bits |= OptConstraints(*inner);
+  }
+  return bits;
+}
+
+bool IsAmpDisabled(const Node& node) { return (OptConstraints(node) & kDisableAmpBit) != 0; }
+
+PrecisionPolicy PolicyFromName(const std::string& name) {
+  if (name == "default") return PrecisionPolicy::kDefault;
+  if (name == "mxnet") return PrecisionPolicy::kMXNet;
+  if (name == "graphamp") return PrecisionPolicy::kGraphAmp;
+  if (name == "optimal") return PrecisionPolicy::kOptimal;
+  Throw<ArgumentError>("policy: expected 'default', 'mxnet', 'graphamp' or 'optimal', got '{}'", Quotable(name));
+}
+
+const char* NameOf(PrecisionPolicy policy) {
+  switch (policy) {
+    case PrecisionPolicy::kMXNet:
+      return "mxnet";
+    case PrecisionPolicy::kGraphAmp:
+      return "graphamp";
+    case PrecisionPolicy::kOptimal:
+      return "optimal";
+    case PrecisionPolicy::kDefault:
+      break;
+  }
+  return "default";
+}
+
+Minimize MinimizeFromName(const std::string& name) {
+  if (name == "time") return Minimize::kTime;
+  if (name == "casts") return Minimize::kCasts;
+  Throw<ArgumentError>("minimize: expected 'time' or 'casts', got '{}'", Quotable(name));
+}
+
+PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options) {
+  return RoleChooser(graph, options).Run();
+}
+
+}  // namespace amp
