@@ -1,7 +1,7 @@
-// The stages of a plan, one call per stage.
 #include "dnnl/compile.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "dnnl/assign_layouts.h"
@@ -10,35 +10,55 @@
 #include "dnnl/constants.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/fold_constants.h"
-#include "dnnl/fold_pads.h"
-#include "dnnl/fuse_post_ops.h"
 #include "dnnl/inplace_sums.h"
 #include "dnnl/plan_memory.h"
+#include "dnnl/plan_stages.h"
 #include "dnnl/product_nodes.h"
 #include "dnnl/summarise.h"
 #include "nnvm/dump.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
-#include "passes/pipeline.h"
-#include "program/choose_kernels.h"
-#include "program/choose_layouts.h"
-#include "program/fuse_maps.h"
 #include "program/graph_costs.h"
-#include "program/lowering.h"
 #include "program/machine_capabilities.h"
-#include "program/split_phases.h"
 #include "program/threads.h"
 
 namespace amp::onednn {
 namespace {
 
-struct LoweredModel {
-  LaidOutProgram program;
+// A program with layouts, on its way to a plan.
+struct BuildState {
+  const CompileOptions& options;
+  ConstantStore* store;
+  LaidOutProgram laid_out;
   std::vector<std::string> input_names;
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
   std::vector<LayerDecision> decisions;
   bool keeps_denormals = false;  // some step has to
   bool is_native = false;        // bfloat16 is computed as such, but for layers that float32 computes faster
+  std::shared_ptr<CompiledPlan> compiled = nullptr;
+
+  const Program& program() const { return laid_out.program; }
+};
+
+bool Always(const BuildState&) { return true; }
+
+constexpr Stage<BuildState> kBuildStages[] = {
+    // Before memory is planned, so that packed weights and their sources take no room in the arena.
+    {"FoldConstants", Always,
+     [](BuildState& s) {
+       s.laid_out = FoldConstants(std::move(s.laid_out), std::move(s.taken), s.is_native, s.store);
+     }},
+    // Adds the copies that primitives which add to their destination need.
+    {"ShareSums", Always, [](BuildState& s) { s.laid_out = ShareSums(std::move(s.laid_out)); }},
+    // From here on it is known how much scratch memory each step needs.
+    {"BuildSteps", Always,
+     [](BuildState& s) {
+       s.compiled = BuildSteps(&s.laid_out, {s.options.machine.get(), s.options.count_denormals});
+       s.compiled->num_threads = EffectiveThreads(s.options.num_threads);
+       s.compiled->keeps_denormals = s.keeps_denormals;
+     }},
+    // After it every value has its place.
+    {"PlanMemory", Always, [](BuildState& s) { PlanMemory(s.laid_out, s.compiled.get()); }},
 };
 
 // What has other readers stays: a plan for other shapes may need it as it was given.
@@ -59,11 +79,6 @@ BodyPlanner PlannerOf(const CompileOptions& options, const ConstantStore& store,
     }
     return options.bodies->RunnerOf(request, options, store);
   };
-}
-
-bool ChoosesKernels(const CompileOptions& options) {
-  return options.mode == NumericMode::kFast && options.kernels != nullptr && options.backend == Backend::kOneDnn &&
-         PassEnabled("ChooseKernels");
 }
 
 LowerOptions LowerOptionsOf(const Model& model, const CompileOptions& options,
@@ -112,99 +127,62 @@ struct Refusals {
   }
 };
 
-struct ChosenProgram {
-  LoweredGraph lowered;
-  std::vector<LayerDecision> decisions;
-  bool keeps_denormals = false;
-};
-
-// The stages before layouts are assigned.
-ChosenProgram LowerAndChoose(const Model& model, const CompileOptions& options, const MachineCapabilities& capabilities,
-                             const Refusals& refusals, ConstantStore* store) {
-  const bool is_fast = options.mode == NumericMode::kFast, is_onednn = options.backend == Backend::kOneDnn;
-  // Lower: each node becomes steps as its operator's definition says; later stages do not look at operators.
-  ChosenProgram chosen{Lower(model, *refusals.lowering), {}};
-  store->AddArrays(chosen.lowered.constants);
-  Program& program = chosen.lowered.program;
-  chosen.keeps_denormals = std::any_of(program.steps.begin(), program.steps.end(),
-                                       [](const Step& step) { return step.alternate.has_value(); });
-  // What another plan of this model packed already is a constant now, and is not computed again.
-  RemoveKnownConstants(*store, &program);
-  // FoldPads: first, because pads stand between what may be fused.
-  if (is_fast && is_onednn && PassEnabled("FoldPads")) FoldPads(refusals.do_not_fuse, &program);
-  // FusePostOps: before layouts are assigned, so that what is fused has no layout of its own. Constants that it makes
-  // (wider slopes) may be known from another plan, too.
-  if (is_onednn && PassEnabled("FusePostOps")) FusePostOps(options.mode, refusals.do_not_fuse, &program);
-  RemoveKnownConstants(*store, &program);
-  // FuseMaps: what is left of elementwise work between primitives becomes one pass over memory.
-  if (is_onednn && PassEnabled("FuseMaps")) FuseMaps(options.mode, &program);
-  // ChooseKernels: now that it is known what layers do beside, which ours compute faster.
-  if (ChoosesKernels(options)) {
-    chosen.decisions = ChooseKernels(*options.kernels, capabilities, options.machine.get(), &program,
-                                     EffectiveThreads(options.num_threads));
-  }
-  return chosen;
-}
-
-LoweredModel LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
-  const bool chooses = options.mode == NumericMode::kFast && PassEnabled("ChooseLayouts");
+// Lowers and lays out, and once more as long as oneDNN refuses some node.
+BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
   LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
   std::vector<std::string> taken;
   lower_options.plan_body = PlannerOf(options, *store, &taken);
   Refusals refusals{model, &lower_options};
   for (;;) {
-    auto [lowered, decisions, keeps_denormals] = LowerAndChoose(model, options, capabilities, refusals, store);
-    // ChooseLayouts: hints for primitives, now that it is known what they do. Other layouts give other sums.
-    if (chooses) ChooseLayouts(OneDnnHasAmx(), &lowered.program);
-    // PutForwardFirst: once no stage moves steps any more.
-    if (options.num_forward_outputs) PutForwardFirst(*options.num_forward_outputs, &lowered.program);
-    // AssignLayouts: primitives choose, reorders become steps.
-    const std::size_t num_forward = options.num_forward_outputs.value_or(lowered.program.outputs.size());
-    LaidOutProgram program = AssignLayouts(options.mode, std::move(lowered.program), num_forward, *store);
+    PlanState state{model, options, capabilities, lower_options, refusals.do_not_fuse, *store, true};
+    RunPlanStages(state);
+    // Primitives choose layouts, reorders become steps.
+    const std::size_t num_forward = options.num_forward_outputs.value_or(state.program().outputs.size());
+    LaidOutProgram program = AssignLayouts(options.mode, std::move(state.program()), num_forward, *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       KeepShared(model, &taken);
-      return {std::move(program), std::move(lowered.input_names), std::move(taken), std::move(decisions),
-              keeps_denormals,    lower_options.native_bf16};
+      return {options,
+              store,
+              std::move(program),
+              std::move(state.lowered.input_names),
+              std::move(taken),
+              std::move(state.decisions),
+              state.keeps_denormals,
+              lower_options.native_bf16};
     }
-    // What the library refuses is lowered again, otherwise. That adds at least one node per round, so the loop ends.
+    // That adds at least one node per round, so the loop ends.
     if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what the library refuses");
   }
+}
+
+std::shared_ptr<const Plan> PlanOf(const Model& model, BuildState state) {
+  const LaidOutProgram& program = state.laid_out;
+  auto plan = std::make_shared<Plan>();
+  plan->input_names = std::move(state.input_names);
+  for (const ValueId v : program.program.inputs) plan->input_types.push_back(program.TypeOf(v));
+  for (const NodeEntry& output : model.graph().outputs()) {
+    plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
+  }
+  const std::size_t in_bodies = state.options.bodies != nullptr ? state.options.bodies->constant_bytes() : 0;
+  const std::size_t constant_bytes = state.store->bytes() + program.own_constant_bytes + in_bodies;
+  plan->summary = Summarise(model.graph(), program, *state.compiled, constant_bytes);
+  plan->features = FeaturesOf(program);
+  plan->decisions = std::move(state.decisions);
+  plan->products = ProductNodesOf(model.graph(), model.types(), program);
+  plan->compiled = state.compiled;
+  return plan;
 }
 
 }  // namespace
 
 std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
                                     const std::shared_ptr<ConstantStore>& store) {
-  const int num_threads = EffectiveThreads(options.num_threads);
-  const ThreadScope threads(num_threads);
+  const ThreadScope threads(EffectiveThreads(options.num_threads));
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
-
-  auto [program, input_names, taken, decisions, keeps_denormals, is_native] =
-      LowerAndLayOut(model, options, store.get());
-  // FoldConstants: before memory is planned, so that packed weights and their sources take no room in the arena.
-  program = FoldConstants(std::move(program), std::move(taken), is_native, store.get());
-  // ShareSums: adds the copies that primitives which add to their destination need.
-  program = ShareSums(std::move(program));
-  // BuildSteps: from here on it is known how much scratch memory each step needs.
-  const std::shared_ptr<CompiledPlan> compiled = BuildSteps(&program, {options.machine.get(), options.count_denormals});
-  compiled->num_threads = num_threads;
-  compiled->keeps_denormals = keeps_denormals;
-  // PlanMemory: after it every value has its place.
-  PlanMemory(program, compiled.get());
-
-  auto plan = std::make_shared<Plan>();
-  plan->input_names = std::move(input_names);
-  for (const ValueId v : program.program.inputs) plan->input_types.push_back(program.TypeOf(v));
-  for (const NodeEntry& output : model.graph().outputs()) {
-    plan->output_types.push_back(model.types()[model.graph().EntryOf(output)]);
-  }
-  const std::size_t in_bodies = options.bodies != nullptr ? options.bodies->constant_bytes() : 0;
-  plan->summary = Summarise(model.graph(), program, *compiled, store->bytes() + program.own_constant_bytes + in_bodies);
-  plan->features = FeaturesOf(program);
-  plan->decisions = std::move(decisions);
-  plan->products = ProductNodesOf(model.graph(), model.types(), program);
-  plan->compiled = compiled;
+  BuildState state = LowerAndLayOut(model, options, store.get());
+  RunPipeline<ProgramWatch>(std::span<const Stage<BuildState>>(kBuildStages), state);
+  const std::shared_ptr<const Plan> plan = PlanOf(model, std::move(state));
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());
   return plan;
@@ -213,7 +191,10 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
 std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOptions& options,
                                              const MachineCapabilities& capabilities, ConstantStore* store) {
   LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
-  return LowerAndChoose(model, options, capabilities, Refusals{model, &lower_options}, store).decisions;
+  const std::set<NodeId> fuses_all;
+  PlanState state{model, options, capabilities, lower_options, fuses_all, *store};
+  RunPlanStages(state);
+  return std::move(state.decisions);
 }
 
 std::size_t BytesOf(const ConstantStore& store) { return store.bytes(); }

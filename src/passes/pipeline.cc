@@ -50,18 +50,30 @@ void CheckDisabledPasses(const std::vector<std::string>& known) {
   }
 }
 
-StageWatch::StageWatch(const char* stage, const Model& model) : stage_(stage) {
-  if (!EnvValue("AMP_DUMP").empty()) outputs_ = model.graph().outputs();
-  if (EnvFlag("AMP_VERBOSE")) begin_ = Seconds();
+StageClock::StageClock(const char* stage) : stage_(stage), begin_(EnvFlag("AMP_VERBOSE") ? Seconds() : 0) {}
+
+bool StageClock::dumps() { return !EnvValue("AMP_DUMP").empty(); }
+
+bool StageClock::verifies() { return EnvFlag("AMP_VERIFY"); }
+
+void StageClock::Print(std::size_t count, const char* of_what) const {
+  if (begin_ == 0) return;
+  fmt::print(stderr, "pass: {} {:.1f} ms, {} {}\n", stage_, 1000 * (Seconds() - begin_), count, of_what);
+}
+
+void StageClock::Dump(const std::string& text) const {
+  DumpText(FileName(stage_), [&] { return text; });
+}
+
+StageWatch::StageWatch(const char* stage, const Model& model) : clock_(stage) {
+  if (StageClock::dumps()) outputs_ = model.graph().outputs();
 }
 
 void StageWatch::Finish(const Model& model) const {
   const Graph& graph = model.graph();
-  if (begin_ != 0) {
-    fmt::print(stderr, "pass: {} {:.1f} ms, {} nodes\n", stage_, 1000 * (Seconds() - begin_), graph.num_nodes());
-  }
-  VerifyAfter(stage_, graph);
-  DumpGraph(FileName(stage_), graph, outputs_ != graph.outputs());
+  clock_.Print(graph.num_nodes(), "nodes");
+  VerifyAfter(clock_.stage(), graph);
+  DumpGraph(FileName(clock_.stage()), graph, outputs_ != graph.outputs());
 }
 
 }  // namespace amp

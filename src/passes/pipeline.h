@@ -1,4 +1,4 @@
-// Runs the stages of a pipeline, one after the other, over a state that holds a model.
+// Runs the stages of a pipeline, one after the other, over a state.
 #pragma once
 
 #include <span>
@@ -10,7 +10,6 @@
 
 namespace amp {
 
-// `State` has a member `model`.
 template <class State>
 struct Stage {
   const char* name;            // of the pass: for AMP_DISABLE_PASSES, AMP_DUMP and AMP_VERIFY
@@ -24,26 +23,50 @@ bool PassEnabled(std::string_view pass);
 // Throws ArgumentError where AMP_DISABLE_PASSES holds a name that is none of `known`.
 void CheckDisabledPasses(const std::vector<std::string>& known);
 
-// Before and after one stage: with AMP_VERIFY its result is checked, with AMP_DUMP it is written where it differs, with
-// AMP_VERBOSE its time is printed.
-class StageWatch {
+// Times one stage, where AMP_VERBOSE asks for it, and names its dump.
+class StageClock {
  public:
-  StageWatch(const char* stage, const Model& model);
-  void Finish(const Model& model) const;
+  explicit StageClock(const char* stage);
+
+  const char* stage() const { return stage_; }
+  // Whether AMP_DUMP, and AMP_VERIFY, are set.
+  static bool dumps();
+  static bool verifies();
+  // With AMP_VERBOSE prints the time since construction, and how large what was made is.
+  void Print(std::size_t count, const char* of_what) const;
+  void Dump(const std::string& text) const;
 
  private:
   const char* stage_;
-  std::vector<NodeEntry> outputs_;  // of the graph before; keeps its nodes alive only where a dump compares them
-  double begin_ = 0;                // in seconds, where the time is printed
+  double begin_ = 0;  // in seconds, where the time is printed
 };
 
-template <class State>
+// Before and after one stage over a state that has a member `model`: with AMP_VERIFY its graph is checked, with
+// AMP_DUMP it is written where it differs.
+class StageWatch {
+ public:
+  template <class State>
+  StageWatch(const char* stage, const State& state) : StageWatch(stage, state.model) {}
+  StageWatch(const char* stage, const Model& model);
+
+  template <class State>
+  void Finish(const State& state) const {
+    Finish(state.model);
+  }
+  void Finish(const Model& model) const;
+
+ private:
+  const StageClock clock_;
+  std::vector<NodeEntry> outputs_;  // of the graph before; keeps its nodes alive only where a dump compares them
+};
+
+template <class Watch = StageWatch, class State>
 void RunPipeline(std::span<const Stage<State>> stages, State& state) {
   for (const Stage<State>& stage : stages) {
     if (!stage.when(state) || (stage.may_be_disabled && !PassEnabled(stage.name))) continue;
-    const StageWatch watch(stage.name, state.model);
+    const Watch watch(stage.name, state);
     stage.run(state);
-    watch.Finish(state.model);
+    watch.Finish(state);
   }
 }
 

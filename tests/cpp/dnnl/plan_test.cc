@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "dnnl/models.h"
 #include "dnnl/prepared_primitive.h"
+#include "nnvm/temporary_folder.h"
 
 namespace amp::onednn {
 namespace {
@@ -40,6 +43,34 @@ TEST(Plan, TheSummaryPrints) {
   EXPECT_CONTAINS(text, "nodes on reference kernels\n   0 ");
   EXPECT_CONTAINS(text, "convolution");
   EXPECT_CONTAINS(text, "softmax");
+}
+
+std::set<std::string> StagesOf(const std::set<std::string>& files) {
+  std::set<std::string> stages;
+  for (const std::string& file : files) stages.insert(file.substr(file.find('_') + 1));  // behind the number
+  return stages;
+}
+
+TEST(Plan, EachStageThatChangesTheProgramIsDumped) {
+  const amp::testing::TemporaryFolder folder;
+  setenv("AMP_DUMP", folder.path().c_str(), 1);
+  Bind(SmallNet());
+  unsetenv("AMP_DUMP");
+  const std::set<std::string> stages = StagesOf(folder.Names());
+  for (const char* stage : {"lower.txt", "fuse_post_ops.txt", "fold_constants.txt", "build_steps.txt", "plan.txt"}) {
+    EXPECT_TRUE(stages.contains(stage)) << stage;
+  }
+}
+
+TEST(Plan, TheTimeOfEachStageIsPrinted) {
+  setenv("AMP_VERBOSE", "1", 1);
+  ::testing::internal::CaptureStderr();
+  Bind(SmallNet());
+  unsetenv("AMP_VERBOSE");
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  for (const char* stage : {"pass: Lower ", "pass: FusePostOps ", "pass: BuildSteps ", "pass: PlanMemory "}) {
+    EXPECT_CONTAINS(text, stage);
+  }
 }
 
 TEST(Plan, TheReferenceBackendRunsReferencesOnly) {
