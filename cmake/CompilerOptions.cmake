@@ -19,22 +19,3 @@ if(AMP_SANITIZE)
   target_compile_options(amp_options INTERFACE ${amp_sanitize} -fno-omit-frame-pointer -O1)
   target_link_options(amp_options INTERFACE ${amp_sanitize})
 endif()
-
-# No -march=native: a binary runs on every CPU of its kind. Only the files of src/kernels/ named for an
-# instruction set may use it, and they are called after a check at run time.
-function(amp_set_instruction_sets)
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    return()
-  endif()
-  set(avx2 -mavx2 -mfma -mf16c)
-  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq)
-  set(avx512bf16 ${avx512} -mavx512bf16)
-  set(avx512vnni ${avx512bf16} -mavx512vnni)  # which only layers in bfloat16 use
-  set(avx512amx ${avx512bf16} -mamx-tile -mamx-bf16)
-  foreach(file IN LISTS ARGN)
-    if(file MATCHES "_(avx2|avx512|avx512bf16|avx512vnni|avx512amx)\\.cc$")
-      set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}"
-                                  SKIP_PRECOMPILE_HEADERS ON)  # which are compiled without these options
-    endif()
-  endforeach()
-endfunction()

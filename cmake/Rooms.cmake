@@ -14,6 +14,7 @@ function(amp_add_room_target name)
   set(target amp_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
   list(SORT sources)
+  amp_compile_for_targets(sources)
   amp_set_instruction_sets(${sources})
 
   add_library(${target} OBJECT ${sources})

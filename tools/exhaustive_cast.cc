@@ -133,8 +133,11 @@ void CheckWidening(const CastTable& table) {
 
 std::vector<const CastTable*> AvailableTables() {
   std::vector<const CastTable*> tables;
-  for (Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
-    const CastTable* table = CastTableFor(isa);
+  using Getter = const CastTable* (*)();
+  for (const auto& [isa, getter] : {std::pair<Isa, Getter>{Isa::kGeneric, CastTable::Generic},
+                                    {Isa::kAvx2, CastTable::Avx2},
+                                    {Isa::kAvx512, CastTable::Avx512}}) {
+    const CastTable* table = isa <= CpuIsa() ? getter() : nullptr;
     std::printf("%s: %s\n", IsaName(isa), table != nullptr ? "checked" : "not available here, skipped");
     if (table != nullptr) tables.push_back(table);
   }

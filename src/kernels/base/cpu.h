@@ -45,9 +45,20 @@ std::int64_t VectorFloats();
 // The second-level cache of a core; 1 MiB where the system does not say.
 std::int64_t SecondLevelCacheBytes();
 
-// The kernels of the strongest instruction set that AllowedIsa() permits and this build has code for. `getters`: from
-// the weakest on; the first gives a table in every build, the others may give null. None is called on a CPU that lacks
-// its instruction set: it is compiled for that.
+// The table of the strongest instruction set that AllowedIsa() permits and this build has code for. A table is a struct
+// with static functions Generic, Avx2 and Avx512 (see target.h), which give a table or, but for the first, null. None
+// is called on a CPU that lacks its instruction set: it is compiled for that.
+template <class Table>
+const Table& BestTable() {
+  static const Table& best = []() -> const Table& {
+    const Table* wide = AllowedIsa() >= Isa::kAvx512 ? Table::Avx512() : nullptr;
+    if (wide == nullptr && AllowedIsa() >= Isa::kAvx2) wide = Table::Avx2();
+    return wide != nullptr ? *wide : *Table::Generic();
+  }();
+  return best;
+}
+
+// For attention, until it has one source.
 template <class Table>
 const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>> getters) {
   const Table* best = nullptr;
@@ -58,12 +69,12 @@ const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>>
   return *best;
 }
 
-// The same of what multiplies int16: kernels for AVX512_VNNI, else for AVX2; null where neither runs. The former round
-// to bfloat16 by the instruction of AVX512_BF16.
+// The table of what multiplies int16: for AVX512_VNNI, else for AVX2; null where neither runs. The former rounds to
+// bfloat16 by the instruction of AVX512_BF16.
 template <class Table>
-const Table* Int16Table(const Table* (*vnni)(), const Table* (*avx2)()) {
-  if (AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) return vnni();
-  return AllowedIsa() >= Isa::kAvx2 ? avx2() : nullptr;
+const Table* Int16Table() {
+  if (AllowedIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) return Table::Avx512VNNI();
+  return AllowedIsa() >= Isa::kAvx2 ? Table::Avx2() : nullptr;
 }
 
 }  // namespace amp::kernels

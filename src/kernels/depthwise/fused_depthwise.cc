@@ -94,19 +94,12 @@ FusedDepthwisePart PartAt(const FusedDepthwise& job, const Strips& strips, std::
   return part;
 }
 
-const FusedDepthwiseTable& Floats() {
-  static const FusedDepthwiseTable& table = BestTable<FusedDepthwiseTable>({{Isa::kGeneric, FusedDepthwiseTableGeneric},
-                                                                            {Isa::kAvx2, FusedDepthwiseTableAvx2},
-                                                                            {Isa::kAvx512, FusedDepthwiseTableAvx512}});
-  return table;
-}
-
 // Getters are compiled for the instruction sets, too: one is asked only where the CPU has its own.
 const FusedDepthwiseTable& TableOf(ComputeType compute_type) {
-  if (compute_type == ComputeType::kFloat32) return Floats();
-  if (compute_type == ComputeType::kInt16) return *Int16Table(FusedDepthwiseTableAvx512VNNI, FusedDepthwiseTableAvx2);
-  const FusedDepthwiseTable* tiled = AllowsTiles() ? FusedDepthwiseTableAvx512AMX() : nullptr;
-  return tiled != nullptr ? *tiled : *FusedDepthwiseTableAvx512BF16();
+  if (compute_type == ComputeType::kFloat32) return BestTable<FusedDepthwiseTable>();
+  if (compute_type == ComputeType::kInt16) return *Int16Table<FusedDepthwiseTable>();
+  const FusedDepthwiseTable* tiled = AllowsTiles() ? FusedDepthwiseTable::Avx512AMX() : nullptr;
+  return tiled != nullptr ? *tiled : *FusedDepthwiseTable::Avx512BF16();
 }
 
 }  // namespace

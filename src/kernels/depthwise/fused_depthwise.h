@@ -93,14 +93,10 @@ struct FusedDepthwiseTable {
   Isa isa;
   using Run = void (*)(const FusedDepthwise& job, const FusedDepthwiseData& data, const FusedDepthwisePart& part);
   Run run[kNumComputeTypes];  // null where there is no code
+
+  static const FusedDepthwiseTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16(), *Avx512AMX(),
+      *Avx512VNNI();  // see BestTable
 };
-const FusedDepthwiseTable* FusedDepthwiseTableGeneric();
-// Null where the compiler was not told to make code for it.
-const FusedDepthwiseTable* FusedDepthwiseTableAvx2();
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512();
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512BF16();  // only what multiplies bfloat16
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512AMX();   // the same, by tiles
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.
 void RunFusedDepthwiseWith(const FusedDepthwiseTable& table, const FusedDepthwise& job, const FusedDepthwiseData& data,

@@ -175,7 +175,7 @@ constexpr FusedDepthwiseTable kTable = {Isa::kAvx512, {nullptr, Run, nullptr}};
 
 }  // namespace
 
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512AMX() { return &kTable; }
+const FusedDepthwiseTable* FusedDepthwiseTable::Avx512AMX() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -183,7 +183,7 @@ const FusedDepthwiseTable* FusedDepthwiseTableAvx512AMX() { return &kTable; }
 
 namespace amp::kernels {
 
-const FusedDepthwiseTable* FusedDepthwiseTableAvx512AMX() { return nullptr; }
+const FusedDepthwiseTable* FusedDepthwiseTable::Avx512AMX() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -156,7 +156,7 @@ std::size_t Index(ElementType type) {
 }
 
 CastFunction Select(ElementType from, ElementType to) {
-  const CastTable& table = ActiveCastTable();
+  const CastTable& table = BestTable<CastTable>();
   if (from == ElementType::kFloat32 && to == ElementType::kBFloat16) return table.float_to_bf16;
   if (from == ElementType::kBFloat16 && to == ElementType::kFloat32) return table.bf16_to_float;
   if (from == ElementType::kFloat32 && to == ElementType::kFloat16) return table.float_to_half;
@@ -206,26 +206,5 @@ void CastToFiniteHalf(ElementType from, const void* src, void* dst, std::size_t 
     std::memcpy(out + 2 * i, &bits, sizeof bits);
   }
 }
-
-const CastTable* CastTableFor(Isa isa) {
-  if (isa > CpuIsa()) return nullptr;  // first: not even the getter below may run on a CPU that lacks it
-  switch (isa) {
-    case Isa::kGeneric:
-      return CastTableGeneric();
-    case Isa::kAvx2:
-      return CastTableAvx2();
-    case Isa::kAvx512:
-      return CastTableAvx512();
-  }
-  return nullptr;
-}
-
-const CastTable& ActiveCastTable() {
-  static const CastTable& table = BestTable<CastTable>(
-      {{Isa::kGeneric, CastTableGeneric}, {Isa::kAvx2, CastTableAvx2}, {Isa::kAvx512, CastTableAvx512}});
-  return table;
-}
-
-const char* CastIsa() { return IsaName(ActiveCastTable().isa); }
 
 }  // namespace amp::kernels

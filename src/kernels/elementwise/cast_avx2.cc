@@ -85,7 +85,7 @@ constexpr CastTable kTable = {
 
 }  // namespace
 
-const CastTable* CastTableAvx2() { return &kTable; }
+const CastTable* CastTable::Avx2() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -93,7 +93,7 @@ const CastTable* CastTableAvx2() { return &kTable; }
 
 namespace amp::kernels {
 
-const CastTable* CastTableAvx2() { return nullptr; }
+const CastTable* CastTable::Avx2() { return nullptr; }
 
 }  // namespace amp::kernels
 

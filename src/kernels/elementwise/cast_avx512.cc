@@ -77,7 +77,7 @@ constexpr CastTable kTable = {
 
 }  // namespace
 
-const CastTable* CastTableAvx512() { return &kTable; }
+const CastTable* CastTable::Avx512() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -85,7 +85,7 @@ const CastTable* CastTableAvx512() { return &kTable; }
 
 namespace amp::kernels {
 
-const CastTable* CastTableAvx512() { return nullptr; }
+const CastTable* CastTable::Avx512() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -30,6 +30,6 @@ constexpr CastTable kTable = {
 
 }  // namespace
 
-const CastTable* CastTableGeneric() { return &kTable; }
+const CastTable* CastTable::Generic() { return &kTable; }
 
 }  // namespace amp::kernels

@@ -1,6 +1,6 @@
 // The casts that have hand-written vector code, as one table of functions per instruction set.
 //
-// The translation units behind CastTableAvx2 and CastTableAvx512 are compiled with flags that not
+// The translation units behind CastTable::Avx2 and CastTable::Avx512 are compiled with flags that not
 // every CPU supports. They contain intrinsics and functions of internal linkage only: an inline
 // function of the standard library or of ours, instantiated there, could become the copy that the
 // linker keeps for the whole program.
@@ -19,19 +19,8 @@ struct CastTable {
   void (*bf16_to_float)(const void* src, void* dst, std::size_t count);
   void (*float_to_half)(const void* src, void* dst, std::size_t count);
   void (*half_to_float)(const void* src, void* dst, std::size_t count);
+
+  static const CastTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-
-// Null where the compiler was not told to generate code for that instruction set. Calling the
-// functions of a table demands a CPU that has it: prefer CastTableFor.
-const CastTable* CastTableGeneric();
-const CastTable* CastTableAvx2();
-const CastTable* CastTableAvx512();
-
-// The table of exactly this instruction set, or null if this CPU or this build lacks it. Never null
-// for kGeneric.
-const CastTable* CastTableFor(Isa isa);
-
-// The best table that AllowedIsa() permits; chosen once.
-const CastTable& ActiveCastTable();
 
 }  // namespace amp::kernels

@@ -8,19 +8,12 @@
 namespace amp::kernels {
 namespace {
 
-const DropoutMaskTable& Active() {
-  static const DropoutMaskTable& table = BestTable<DropoutMaskTable>({{Isa::kGeneric, DropoutMaskTableGeneric},
-                                                                      {Isa::kAvx2, DropoutMaskTableAvx2},
-                                                                      {Isa::kAvx512, DropoutMaskTableAvx512}});
-  return table;
-}
-
 constexpr std::int64_t kBlocks = 1024;  // that a thread takes at a time
 
 }  // namespace
 
 void RunDropoutMask(const DropoutMask& job, const RandomStream& stream, std::int64_t count, float* mask) {
-  const auto run = Active().blocks;
+  const auto run = BestTable<DropoutMaskTable>().blocks;
   const std::int64_t whole = count / 4;
   ParallelFor(CeilDiv(whole, kBlocks), 2, [&](std::int64_t i) {
     run(job, stream, i * kBlocks, std::min(kBlocks, whole - i * kBlocks), mask + 4 * i * kBlocks);

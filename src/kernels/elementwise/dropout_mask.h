@@ -23,10 +23,8 @@ struct DropoutMaskTable {
   // What belongs to `blocks` blocks of four numbers of the stream, from block `first` on.
   void (*blocks)(const DropoutMask& job, const RandomStream& stream, std::int64_t first, std::int64_t blocks,
                  float* mask);
+
+  static const DropoutMaskTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const DropoutMaskTable* DropoutMaskTableGeneric();
-// Null where the compiler was not told to make code for it.
-const DropoutMaskTable* DropoutMaskTableAvx2();
-const DropoutMaskTable* DropoutMaskTableAvx512();
 
 }  // namespace amp::kernels

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::int64_t kChunk = 1 << 14;  // elements that are worth a thread
 
-const MapTable& Active() {
-  static const MapTable& table = BestTable<MapTable>(
-      {{Isa::kGeneric, MapTableGeneric}, {Isa::kAvx2, MapTableAvx2}, {Isa::kAvx512, MapTableAvx512}});
-  return table;
-}
-
 MapWalk WalkOf(ElementType type, std::size_t operand, const std::vector<MapAxis>& axes) {
   MapWalk walk;
   walk.type = type;
@@ -62,14 +56,14 @@ bool Map::IsResultType(ElementType type) {
 }
 
 void Map::Run(const void* const* operands, void* const* results) const {
-  const auto range = Active().range;
+  const auto range = BestTable<MapTable>().range;
   const MapView view{walks_.data(), walks_.size(), steps_.data(), steps_.size(), results_.data(), results_.size()};
   ParallelFor(CeilDiv(count_, kChunk), 1,
               [&](std::int64_t i) { range(view, operands, results, i * kChunk, std::min(count_, (i + 1) * kChunk)); });
 }
 
 void ApplyMapSteps(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers) {
-  Active().apply(steps, num_steps, count, numbers);
+  BestTable<MapTable>().apply(steps, num_steps, count, numbers);
 }
 
 }  // namespace amp::kernels

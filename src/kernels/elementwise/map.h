@@ -130,10 +130,8 @@ struct MapTable {
   void (*range)(const MapView& map, const void* const* operands, void* const* results, std::int64_t begin,
                 std::int64_t end);
   void (*apply)(const MapStep* steps, std::size_t num_steps, std::int64_t count, float* numbers);  // ApplyMapSteps
+
+  static const MapTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const MapTable* MapTableGeneric();
-// Null where the compiler was not told to make code for it.
-const MapTable* MapTableAvx2();
-const MapTable* MapTableAvx512();
 
 }  // namespace amp::kernels

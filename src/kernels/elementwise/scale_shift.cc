@@ -37,13 +37,6 @@ constexpr ScaleShiftTable kGeneric = {
     Isa::kGeneric,
     {{Row<float, float>, Row<float, std::uint16_t>}, {Row<std::uint16_t, float>, Row<std::uint16_t, std::uint16_t>}}};
 
-const ScaleShiftTable& Active() {
-  static const ScaleShiftTable& table = BestTable<ScaleShiftTable>({{Isa::kGeneric, ScaleShiftTableGeneric},
-                                                                    {Isa::kAvx2, ScaleShiftTableAvx2},
-                                                                    {Isa::kAvx512, ScaleShiftTableAvx512}});
-  return table;
-}
-
 // Hardware prefetchers do not follow rows that lie apart.
 constexpr std::int64_t kBytesAhead = 2048;
 
@@ -57,10 +50,10 @@ const void* At(const void* data, bool is_bf16, std::int64_t index) {
 
 }  // namespace
 
-const ScaleShiftTable* ScaleShiftTableGeneric() { return &kGeneric; }
+const ScaleShiftTable* ScaleShiftTable::Generic() { return &kGeneric; }
 
 void RunScaleShift(const ScaleShift& job, const void* x, void* y) {
-  const ScaleShiftTable::Row row = Active().row[job.x_is_bf16][job.y_is_bf16];
+  const ScaleShiftTable::Row row = BestTable<ScaleShiftTable>().row[job.x_is_bf16][job.y_is_bf16];
   const std::int64_t total = job.batch * job.blocks * job.rows;
   const std::int64_t grain = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, job.channels));
   const std::int64_t row_bytes = job.channels * (job.x_is_bf16 ? 2 : 4);

@@ -38,10 +38,8 @@ struct ScaleShiftTable {
   using Row = void (*)(const void* x, void* y, std::int64_t count, const float* scale, const float* shift, int step,
                        float low, float high);
   Row row[2][2];
+
+  static const ScaleShiftTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const ScaleShiftTable* ScaleShiftTableGeneric();
-// Null where the compiler was not told to make code for it.
-const ScaleShiftTable* ScaleShiftTableAvx2();
-const ScaleShiftTable* ScaleShiftTableAvx512();
 
 }  // namespace amp::kernels

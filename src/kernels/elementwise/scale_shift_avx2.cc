@@ -27,7 +27,7 @@ constexpr ScaleShiftTable kTable = {Isa::kAvx2,
 
 }  // namespace
 
-const ScaleShiftTable* ScaleShiftTableAvx2() { return &kTable; }
+const ScaleShiftTable* ScaleShiftTable::Avx2() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -35,7 +35,7 @@ const ScaleShiftTable* ScaleShiftTableAvx2() { return &kTable; }
 
 namespace amp::kernels {
 
-const ScaleShiftTable* ScaleShiftTableAvx2() { return nullptr; }
+const ScaleShiftTable* ScaleShiftTable::Avx2() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -48,7 +48,7 @@ constexpr ScaleShiftTable kTable = {Isa::kAvx512,
 
 }  // namespace
 
-const ScaleShiftTable* ScaleShiftTableAvx512() { return &kTable; }
+const ScaleShiftTable* ScaleShiftTable::Avx512() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -56,7 +56,7 @@ const ScaleShiftTable* ScaleShiftTableAvx512() { return &kTable; }
 
 namespace amp::kernels {
 
-const ScaleShiftTable* ScaleShiftTableAvx512() { return nullptr; }
+const ScaleShiftTable* ScaleShiftTable::Avx512() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -211,14 +211,9 @@ struct GemmTable {
   using RunStrassen = void (*)(const Gemm& job, const GemmData& data, const StrassenPart& part, void* scratch);
   RunStrassen strassen[kNumComputeTypes];
   std::int64_t rows;  // that are multiplied together
+
+  static const GemmTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16(), *Avx512AMX(), *Avx512VNNI();  // see BestTable
 };
-const GemmTable* GemmTableGeneric();
-// Null where the compiler was not told to make code for it.
-const GemmTable* GemmTableAvx2();
-const GemmTable* GemmTableAvx512();
-const GemmTable* GemmTableAvx512BF16();  // only what multiplies bfloat16
-const GemmTable* GemmTableAvx512AMX();   // the same, by tiles
-const GemmTable* GemmTableAvx512VNNI();  // only what multiplies int16
 
 // The same as Run with a given table, for tests.
 void RunGemmWith(const GemmTable& table, const Gemm& job, const GemmData& data, void* scratch);

@@ -29,7 +29,7 @@ constexpr GemmTable kTable = {Isa::kAvx512, {nullptr, Run, nullptr}, {nullptr, n
 
 }  // namespace
 
-const GemmTable* GemmTableAvx512AMX() { return &kTable; }
+const GemmTable* GemmTable::Avx512AMX() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -37,7 +37,7 @@ const GemmTable* GemmTableAvx512AMX() { return &kTable; }
 
 namespace amp::kernels {
 
-const GemmTable* GemmTableAvx512AMX() { return nullptr; }
+const GemmTable* GemmTable::Avx512AMX() { return nullptr; }
 
 }  // namespace amp::kernels
 

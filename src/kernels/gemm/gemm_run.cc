@@ -100,26 +100,20 @@ bool IsEmpty(const Gemm& job) { return job.rows() == 0 || job.out_channels == 0;
 
 // ---- tables ----
 
-const GemmTable& Floats() {
-  static const GemmTable& table = BestTable<GemmTable>(
-      {{Isa::kGeneric, GemmTableGeneric}, {Isa::kAvx2, GemmTableAvx2}, {Isa::kAvx512, GemmTableAvx512}});
-  return table;
-}
-
 // Null where there is no code for the CPU.
 const GemmTable* TableOf(ComputeType compute_type) {
   static const bool is_wide = AllowedIsa() >= Isa::kAvx512;
   static const GemmTable* bf16 = !is_wide || !CpuHasBF16() ? nullptr
-                                 : AllowsTiles()           ? GemmTableAvx512AMX()
-                                                           : GemmTableAvx512BF16();
-  static const GemmTable* int16 = Int16Table(GemmTableAvx512VNNI, GemmTableAvx2);
-  if (compute_type == ComputeType::kFloat32) return &Floats();
+                                 : AllowsTiles()           ? GemmTable::Avx512AMX()
+                                                           : GemmTable::Avx512BF16();
+  static const GemmTable* int16 = Int16Table<GemmTable>();
+  if (compute_type == ComputeType::kFloat32) return &BestTable<GemmTable>();
   return compute_type == ComputeType::kBFloat16 ? bf16 : int16;
 }
 
 }  // namespace
 
-std::int64_t GemmRowsTogether() { return Floats().rows; }
+std::int64_t GemmRowsTogether() { return BestTable<GemmTable>().rows; }
 
 bool UsesGemmTiles(const Gemm& job) { return job.multiplies_bf16() && AllowsTiles(); }
 

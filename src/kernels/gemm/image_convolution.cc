@@ -65,14 +65,6 @@ ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std
   return part;
 }
 
-const ImageConvolutionTable& Floats() {
-  static const ImageConvolutionTable& table =
-      BestTable<ImageConvolutionTable>({{Isa::kGeneric, ImageConvolutionTableGeneric},
-                                        {Isa::kAvx2, ImageConvolutionTableAvx2},
-                                        {Isa::kAvx512, ImageConvolutionTableAvx512}});
-  return table;
-}
-
 // The weights of an output channel, unit by unit of pairs.
 void PairWeights(const ImageConvolution& job, const float* weights, float* to) {
   for (std::int64_t p = 0; p < ImagePlanes(job); ++p) {
@@ -120,8 +112,9 @@ void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConv
 }
 
 void RunImageConvolution(const ImageConvolution& job, const GemmData& data, void* scratch) {
-  RunImageConvolutionWith(job.product.multiplies_bf16() ? *ImageConvolutionTableAvx512BF16() : Floats(), job, data,
-                          scratch);
+  RunImageConvolutionWith(
+      job.product.multiplies_bf16() ? *ImageConvolutionTable::Avx512BF16() : BestTable<ImageConvolutionTable>(), job,
+      data, scratch);
 }
 
 }  // namespace amp::kernels

@@ -94,12 +94,9 @@ struct ImageConvolutionTable {
   Isa isa;
   using Run = void (*)(const ImageConvolution& job, const GemmData& data, const ImageConvolutionPart& part);
   Run run[2];  // of float32 and bfloat16; null where there is no code
+
+  static const ImageConvolutionTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16();  // see BestTable
 };
-const ImageConvolutionTable* ImageConvolutionTableGeneric();
-// Null where the compiler was not told to make code for it.
-const ImageConvolutionTable* ImageConvolutionTableAvx2();
-const ImageConvolutionTable* ImageConvolutionTableAvx512();
-const ImageConvolutionTable* ImageConvolutionTableAvx512BF16();  // only what multiplies bfloat16; see HasGemm
 
 // The same as Run with a given table, for tests.
 void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const GemmData& data,

@@ -8,13 +8,6 @@
 namespace amp::kernels {
 namespace {
 
-const StridedProductTable& Active() {
-  static const StridedProductTable& table = BestTable<StridedProductTable>({{Isa::kGeneric, StridedProductTableGeneric},
-                                                                            {Isa::kAvx2, StridedProductTableAvx2},
-                                                                            {Isa::kAvx512, StridedProductTableAvx512}});
-  return table;
-}
-
 constexpr std::int64_t kRows = 48, kColumns = 64, kWorthAThread = 1 << 16;  // of a part, and its multiplications
 
 }  // namespace
@@ -22,7 +15,7 @@ constexpr std::int64_t kRows = 48, kColumns = 64, kWorthAThread = 1 << 16;  // o
 void RunStridedProduct(const StridedProduct& job, const float* a, const float* b, float* c) {
   const std::int64_t down = CeilDiv(job.rows, kRows), across = CeilDiv(job.columns, kColumns);
   const std::int64_t each = std::max<std::int64_t>(1, kRows * kColumns * job.length);
-  const auto run = Active().run;
+  const auto run = BestTable<StridedProductTable>().run;
   ParallelFor(down * across, std::max<std::int64_t>(1, kWorthAThread / each), [&](std::int64_t i) {
     const std::int64_t row = i % down * kRows, column = i / down * kColumns;
     StridedProduct part = job;

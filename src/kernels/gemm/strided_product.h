@@ -22,10 +22,8 @@ struct StridedProductTable {
   Isa isa;
   // On the calling thread.
   void (*run)(const StridedProduct& job, const float* a, const float* b, float* c);
+
+  static const StridedProductTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const StridedProductTable* StridedProductTableGeneric();
-// Null where the compiler was not told to make code for it.
-const StridedProductTable* StridedProductTableAvx2();
-const StridedProductTable* StridedProductTableAvx512();
 
 }  // namespace amp::kernels

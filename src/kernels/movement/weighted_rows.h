@@ -16,12 +16,8 @@ struct WeightedRowsTable {
   // y[i] = (1 - weights[i]) * x[first[i]] + weights[i] * x[second[i]]
   void (*interpolate)(const float* x, const std::int32_t* first, const std::int32_t* second, const float* weights,
                       float* y, std::int64_t length);
-};
-const WeightedRowsTable* WeightedRowsGeneric();
-// Null where the compiler was not told to make code for it.
-const WeightedRowsTable* WeightedRowsAvx2();
-const WeightedRowsTable* WeightedRowsAvx512();
 
-const WeightedRowsTable& ActiveWeightedRows();
+  static const WeightedRowsTable *Generic(), *Avx2(), *Avx512();  // see BestTable
+};
 
 }  // namespace amp::kernels

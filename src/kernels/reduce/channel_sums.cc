@@ -8,13 +8,6 @@
 namespace amp::kernels {
 namespace {
 
-const ChannelSumsTable& Active() {
-  static const ChannelSumsTable& table = BestTable<ChannelSumsTable>({{Isa::kGeneric, ChannelSumsTableGeneric},
-                                                                      {Isa::kAvx2, ChannelSumsTableAvx2},
-                                                                      {Isa::kAvx512, ChannelSumsTableAvx512}});
-  return table;
-}
-
 // Elements that are added in float32 before their sum joins the total.
 constexpr std::int64_t kStretch = 1 << 16;
 
@@ -63,11 +56,13 @@ void RunStretch(const ChannelSums& job, const Stretches& stretches, std::int64_t
   const auto what = static_cast<std::size_t>(job.what);
   float* second = sums + stretches.width;
   if (job.planes) {
-    Active().plane[what][job.is_bf16](from_g, from_x, rows, shift == nullptr ? 0 : shift[block], sums, second);
+    BestTable<ChannelSumsTable>().plane[what][job.is_bf16](from_g, from_x, rows, shift == nullptr ? 0 : shift[block],
+                                                           sums, second);
     return;
   }
-  Active().rows[what][job.is_bf16](from_g, g_row, from_x, x_row, rows, job.channels,
-                                   shift == nullptr ? nullptr : shift + block * job.channels, sums, second);
+  BestTable<ChannelSumsTable>().rows[what][job.is_bf16](from_g, g_row, from_x, x_row, rows, job.channels,
+                                                        shift == nullptr ? nullptr : shift + block * job.channels, sums,
+                                                        second);
 }
 
 }  // namespace

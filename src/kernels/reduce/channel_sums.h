@@ -45,10 +45,8 @@ struct ChannelSumsTable {
   // The sums of `count` elements of one channel.
   using Plane = void (*)(const void* g, const void* x, std::int64_t count, float shift, float* first, float* second);
   Plane plane[3][2];
+
+  static const ChannelSumsTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const ChannelSumsTable* ChannelSumsTableGeneric();
-// Null where the compiler was not told to make code for it.
-const ChannelSumsTable* ChannelSumsTableAvx2();
-const ChannelSumsTable* ChannelSumsTableAvx512();
 
 }  // namespace amp::kernels

@@ -10,12 +10,6 @@
 namespace amp::kernels {
 namespace {
 
-const ReduceTable& Active() {
-  static const ReduceTable& table = BestTable<ReduceTable>(
-      {{Isa::kGeneric, ReduceTableGeneric}, {Isa::kAvx2, ReduceTableAvx2}, {Isa::kAvx512, ReduceTableAvx512}});
-  return table;
-}
-
 // Elements that are worth a part of their own, and parts that keep all threads busy.
 constexpr std::int64_t kWorthAPart = 1 << 14, kBusyParts = 16;
 
@@ -36,7 +30,7 @@ std::int64_t Reduce::Groups::OffsetOf(std::int64_t index) const {
 }
 
 Reduce::Reduce(ReduceOp op, ReduceEpilogue finish, ElementType in, ElementType out, const std::vector<ReduceAxis>& axes)
-    : loops_(Active().loops(op, in == ElementType::kBFloat16)),
+    : loops_(BestTable<ReduceTable>().loops(op, in == ElementType::kBFloat16)),
       finish_(finish),
       is_bf16_(in == ElementType::kBFloat16),
       gives_bf16_(out == ElementType::kBFloat16) {

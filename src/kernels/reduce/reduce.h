@@ -103,10 +103,8 @@ class Reduce {
 struct ReduceTable {
   Isa isa;
   ReduceLoops (*loops)(ReduceOp op, bool is_bf16);
+
+  static const ReduceTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const ReduceTable* ReduceTableGeneric();
-// Null where the compiler was not told to make code for it.
-const ReduceTable* ReduceTableAvx2();
-const ReduceTable* ReduceTableAvx512();
 
 }  // namespace amp::kernels

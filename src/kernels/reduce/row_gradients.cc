@@ -9,13 +9,6 @@
 namespace amp::kernels {
 namespace {
 
-const RowGradientsTable& Active() {
-  static const RowGradientsTable& table = BestTable<RowGradientsTable>({{Isa::kGeneric, RowGradientsTableGeneric},
-                                                                        {Isa::kAvx2, RowGradientsTableAvx2},
-                                                                        {Isa::kAvx512, RowGradientsTableAvx512}});
-  return table;
-}
-
 // Elements that are worth a thread, and stretches of rows whose shares are added up before they join the others.
 constexpr std::int64_t kWorthAThread = 1 << 12, kStretches = 32;
 
@@ -31,7 +24,7 @@ Data* Row(Data* data, bool is_bf16, std::int64_t element) {
 
 void RunSoftmaxGradient(const SoftmaxGradient& job, const void* g, const void* y, const std::int64_t* lengths,
                         void* result) {
-  const auto run = Active().softmax[job.is_bf16];
+  const auto run = BestTable<RowGradientsTable>().softmax[job.is_bf16];
   const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, job.size));
   ParallelFor(job.rows, grain, [&](std::int64_t row) {
     const std::int64_t used = lengths == nullptr ? job.size : std::clamp<std::int64_t>(lengths[row], 0, job.size);
@@ -48,7 +41,7 @@ std::size_t LayerNormGradientScratchBytes(const LayerNormGradient& job) {
 
 void RunLayerNormGradient(const LayerNormGradient& job, const void* g, const void* x, const float* gamma, void* result,
                           float* gamma_gradient, float* beta_gradient, void* scratch) {
-  const auto run = Active().layer_norm[job.is_bf16];
+  const auto run = BestTable<RowGradientsTable>().layer_norm[job.is_bf16];
   auto* shares = static_cast<float*>(scratch);
   const std::int64_t rows = RowsOfStretch(job);
   const std::int64_t stretches = rows == 0 ? 0 : CeilDiv(job.rows, rows);

@@ -42,10 +42,8 @@ struct RowGradientsTable {
   using LayerNorm = void (*)(const LayerNormGradient& job, const void* g, const void* x, const float* gamma,
                              void* result, float* gamma_gradient, float* beta_gradient);
   LayerNorm layer_norm[2];
+
+  static const RowGradientsTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const RowGradientsTable* RowGradientsTableGeneric();
-// Null where the compiler was not told to make code for it.
-const RowGradientsTable* RowGradientsTableAvx2();
-const RowGradientsTable* RowGradientsTableAvx512();
 
 }  // namespace amp::kernels

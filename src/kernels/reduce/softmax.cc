@@ -10,12 +10,6 @@
 namespace amp::kernels {
 namespace {
 
-const SoftmaxTable& Active() {
-  static const SoftmaxTable& table = BestTable<SoftmaxTable>(
-      {{Isa::kGeneric, SoftmaxTableGeneric}, {Isa::kAvx2, SoftmaxTableAvx2}, {Isa::kAvx512, SoftmaxTableAvx512}});
-  return table;
-}
-
 // Elements that are worth a thread, rows that are worth loops of their own, and what stays in a second cache.
 constexpr std::int64_t kWorthAThread = 1 << 13, kNarrow = 64, kCached = 1 << 16;
 
@@ -44,7 +38,7 @@ Place At(const Softmax& job, const void* x, void* y, std::int64_t element) {
 
 void RunNarrow(const Softmax& job, const void* x, const std::int64_t* lengths, void* y) {
   const std::int64_t elements = job.size * job.inner;
-  const auto run = Active().block;
+  const auto run = BestTable<SoftmaxTable>().block;
   ParallelFor(job.outer, std::max<std::int64_t>(1, kWorthAThread / elements), [&](std::int64_t outer) {
     const auto [from, to] = At(job, x, y, outer * elements);
     const std::int64_t used = lengths == nullptr ? job.size : std::clamp<std::int64_t>(lengths[outer], 0, job.size);
@@ -56,7 +50,7 @@ void RunNarrow(const Softmax& job, const void* x, const std::int64_t* lengths, v
 
 void RunWide(const Softmax& job, const void* x, void* y) {
   const std::int64_t tile = TileOf(job), tiles = CeilDiv(job.inner, tile);
-  const auto run = Active().block;
+  const auto run = BestTable<SoftmaxTable>().block;
   ParallelFor(job.outer * tiles, std::max<std::int64_t>(1, kWorthAThread / (job.size * tile)), [&](std::int64_t i) {
     const std::int64_t first = i % tiles * tile, width = std::min(tile, job.inner - first);
     const auto [from, to] = At(job, x, y, i / tiles * job.size * job.inner + first);

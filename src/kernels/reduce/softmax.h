@@ -35,10 +35,8 @@ struct SoftmaxBlock {
 struct SoftmaxTable {
   Isa isa;
   void (*block)(const Softmax& job, const SoftmaxBlock& block, const void* x, void* y);
+
+  static const SoftmaxTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const SoftmaxTable* SoftmaxTableGeneric();
-// Null where the compiler was not told to make code for it.
-const SoftmaxTable* SoftmaxTableAvx2();
-const SoftmaxTable* SoftmaxTableAvx512();
 
 }  // namespace amp::kernels

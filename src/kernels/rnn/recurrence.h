@@ -45,14 +45,8 @@ struct RecurrenceTable {
   Isa isa;
   void (*product)(const PanelProduct& job);
   void (*step)(const PanelStep& job);
+
+  static const RecurrenceTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-
-// The best table that AllowedIsa() permits.
-const RecurrenceTable& Recurrence();
-
-const RecurrenceTable* RecurrenceTableGeneric();
-// Null where the compiler was not told to make code for it.
-const RecurrenceTable* RecurrenceTableAvx2();
-const RecurrenceTable* RecurrenceTableAvx512();
 
 }  // namespace amp::kernels

@@ -15,7 +15,7 @@ struct MultiplyAdd {
 
 }  // namespace
 
-const RecurrenceTable* RecurrenceTableAvx2() {
+const RecurrenceTable* RecurrenceTable::Avx2() {
   using Code = RecurrenceCode<Isa::kAvx2, 8, MultiplyAdd>;
   static constexpr RecurrenceTable kTable = {Isa::kAvx2, Code::Product, Code::Step};
   return &kTable;
@@ -27,7 +27,7 @@ const RecurrenceTable* RecurrenceTableAvx2() {
 
 namespace amp::kernels {
 
-const RecurrenceTable* RecurrenceTableAvx2() { return nullptr; }
+const RecurrenceTable* RecurrenceTable::Avx2() { return nullptr; }
 
 }  // namespace amp::kernels
 

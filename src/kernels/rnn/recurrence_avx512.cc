@@ -15,7 +15,7 @@ struct MultiplyAdd {
 
 }  // namespace
 
-const RecurrenceTable* RecurrenceTableAvx512() {
+const RecurrenceTable* RecurrenceTable::Avx512() {
   using Code = RecurrenceCode<Isa::kAvx512, 16, MultiplyAdd>;
   static constexpr RecurrenceTable kTable = {Isa::kAvx512, Code::Product, Code::Step};
   return &kTable;
@@ -27,7 +27,7 @@ const RecurrenceTable* RecurrenceTableAvx512() {
 
 namespace amp::kernels {
 
-const RecurrenceTable* RecurrenceTableAvx512() { return nullptr; }
+const RecurrenceTable* RecurrenceTable::Avx512() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -12,7 +12,7 @@ struct MultiplyAdd {
 
 }  // namespace
 
-const RecurrenceTable* RecurrenceTableGeneric() {
+const RecurrenceTable* RecurrenceTable::Generic() {
   using Code = RecurrenceCode<Isa::kGeneric, 4, MultiplyAdd>;
   static constexpr RecurrenceTable kTable = {Isa::kGeneric, Code::Product, Code::Step};
   return &kTable;

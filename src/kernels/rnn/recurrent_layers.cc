@@ -83,9 +83,9 @@ void SumInputs(const Layer& l, const float* x) {
     const std::int64_t panel = i % panels, first = i / panels % blocks * rows, direction = i / panels / blocks;
     const RecurrentPanels at = l.Panels(direction);
     float* const sums = l.scratch.sums + (direction * s.places + first) * s.row + panel * kPanel;
-    Recurrence().product({x + first * inputs, inputs, std::min(rows, s.places - first), inputs,
-                          l.packed + at.input + panel * inputs * kPanel, l.packed + at.bias + panel * kPanel, sums,
-                          s.row});
+    BestTable<RecurrenceTable>().product({x + first * inputs, inputs, std::min(rows, s.places - first), inputs,
+                                          l.packed + at.input + panel * inputs * kPanel,
+                                          l.packed + at.bias + panel * kPanel, sums, s.row});
   });
 }
 
@@ -102,8 +102,8 @@ void StepSequence(const Layer& l, std::int64_t step, std::int64_t direction, std
   const std::int64_t place = (direction == 1 ? length - 1 - step : step) * l.job.batch + n;
   const float* const sums = l.scratch.sums + (direction * s.places + place) * s.row + chunk * s.gates * kPanel;
   float* const cells = l.job.cell == RecurrentCell::kLstm ? l.scratch.cells + at : nullptr;
-  Recurrence().step({l.job.cell, sums, gates, new_bias, l.before + at, l.after + at, cells, l.job.low, l.job.high,
-                     l.job.nan_becomes_low});
+  BestTable<RecurrenceTable>().step({l.job.cell, sums, gates, new_bias, l.before + at, l.after + at, cells, l.job.low,
+                                     l.job.high, l.job.nan_becomes_low});
   std::copy_n(l.after + at, count, l.y + place * s.width + direction * l.job.state + first);
 }
 
@@ -115,7 +115,8 @@ void StepChunk(const Layer& l, std::int64_t step, std::int64_t direction, std::i
   float* const gates = l.scratch.gates + (direction * s.chunks + chunk) * l.job.batch * row;
   for (std::int64_t gate = 0; gate < s.gates; ++gate) {
     const float* const panel = l.packed + at.state + (chunk * s.gates + gate) * size * kPanel;
-    Recurrence().product({states, s.padded, l.job.batch, size, panel, nullptr, gates + gate * kPanel, row});
+    BestTable<RecurrenceTable>().product(
+        {states, s.padded, l.job.batch, size, panel, nullptr, gates + gate * kPanel, row});
   }
   for (std::int64_t n = 0; n < l.job.batch; ++n) {
     StepSequence(l, step, direction, chunk, n, gates + n * row, l.packed + at.new_bias + chunk * kPanel);

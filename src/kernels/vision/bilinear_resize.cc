@@ -40,7 +40,7 @@ void BilinearResize::Run(const float* x, float* y) const {
 void BilinearResize::RunPart(const float* x, float* y, std::int64_t first_row, std::int64_t first_column) const {
   const auto num_rows = static_cast<std::int64_t>(rows_.size()), num_columns = static_cast<std::int64_t>(first_.size());
   const std::int64_t count = std::min(kColumns, num_columns - first_column);
-  const WeightedRowsTable& code = ActiveWeightedRows();
+  const WeightedRowsTable& code = BestTable<WeightedRowsTable>();
   alignas(64) float lines[2 * kColumns];
   std::int64_t held[2] = {-1, -1};  // even and odd rows of the source
   const auto line_of = [&](std::int64_t row) {

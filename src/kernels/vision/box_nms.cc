@@ -113,7 +113,7 @@ class Image {
     const auto suppress = [&](std::int64_t from, std::int64_t to, bool among_themselves) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (boxes_.is_left_out[i]) continue;
-        ActiveBoxNms().suppress(boxes_, i, among_themselves ? i + 1 : from, to, limit, of_any_class);
+        BestTable<BoxNmsTable>().suppress(boxes_, i, among_themselves ? i + 1 : from, to, limit, of_any_class);
       }
     };
     suppress(begin, end, true);
@@ -159,12 +159,6 @@ void BoxNms::Run(const float* x, float* y, void* scratch) const {
     const std::int64_t first = i * count * width;
     Image(*this, x + first, y + first, static_cast<std::uint64_t*>(scratch) + i * ScratchOf(*this)).Run();
   });
-}
-
-const BoxNmsTable& ActiveBoxNms() {
-  static const BoxNmsTable& table =
-      BestTable<BoxNmsTable>({{Isa::kGeneric, BoxNmsGeneric}, {Isa::kAvx2, BoxNmsAvx2}, {Isa::kAvx512, BoxNmsAvx512}});
-  return table;
 }
 
 }  // namespace amp::kernels

@@ -39,12 +39,8 @@ struct BoxNmsTable {
   // Leaves out boxes [begin, end) that overlap box i by more than `limit`, of any class or of its own.
   void (*suppress)(const RankedBoxes& boxes, std::int64_t i, std::int64_t begin, std::int64_t end, float limit,
                    bool of_any_class);
+
+  static const BoxNmsTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const BoxNmsTable* BoxNmsGeneric();
-// Null where the compiler was not told to make code for it.
-const BoxNmsTable* BoxNmsAvx2();
-const BoxNmsTable* BoxNmsAvx512();
-// The best that AllowedIsa() permits.
-const BoxNmsTable& ActiveBoxNms();
 
 }  // namespace amp::kernels

@@ -87,8 +87,8 @@ struct Position {
     const std::int64_t count = work.channels / work.offset_groups, end = (offset_group + 1) * count;
     for (std::int64_t c = offset_group * count; c < end;) {
       const std::int64_t group = c / per_group, next = std::min(end, (group + 1) * per_group);
-      ActiveWeightedRows().sum(image + c, sample.offsets.data(), sample.weights.data(), sample.count, false,
-                               columns + (group * window + k) * per_group + c % per_group, next - c);
+      BestTable<WeightedRowsTable>().sum(image + c, sample.offsets.data(), sample.weights.data(), sample.count, false,
+                                         columns + (group * window + k) * per_group + c % per_group, next - c);
       c = next;
     }
   }

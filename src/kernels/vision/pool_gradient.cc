@@ -8,20 +8,13 @@
 namespace amp::kernels {
 namespace {
 
-const PoolGradientTable& Active() {
-  static const PoolGradientTable& table = BestTable<PoolGradientTable>({{Isa::kGeneric, PoolGradientTableGeneric},
-                                                                        {Isa::kAvx2, PoolGradientTableAvx2},
-                                                                        {Isa::kAvx512, PoolGradientTableAvx512}});
-  return table;
-}
-
 constexpr std::int64_t kChannels = 32;  // that a thread takes at a time
 
 }  // namespace
 
 void RunPoolGradient(const PoolGradient& job, const void* g, const void* x, const void* y, float* result) {
   const std::int64_t groups = CeilDiv(job.channels, kChannels), bytes = job.is_bf16 ? 2 : 4;
-  const auto unit = Active().unit[job.is_max][job.is_bf16];
+  const auto unit = BestTable<PoolGradientTable>().unit[job.is_max][job.is_bf16];
   const std::int64_t elements = std::max<std::int64_t>(1, job.in_positions() * std::min(job.channels, kChannels));
   ParallelFor(job.batch * job.blocks * groups, std::max<std::int64_t>(1, (1 << 12) / elements), [&](std::int64_t i) {
     const std::int64_t n = i / groups / job.blocks, block = i / groups % job.blocks, first = i % groups * kChannels;

@@ -35,10 +35,8 @@ struct PoolGradientTable {
   using Unit = void (*)(const PoolGradient& job, const void* g, const void* x, const void* y, float* result,
                         std::int64_t channels);
   Unit unit[2][2];
+
+  static const PoolGradientTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
-const PoolGradientTable* PoolGradientTableGeneric();
-// Null where the compiler was not told to make code for it.
-const PoolGradientTable* PoolGradientTableAvx2();
-const PoolGradientTable* PoolGradientTableAvx512();
 
 }  // namespace amp::kernels

@@ -80,7 +80,7 @@ struct Region {
         weights[count] = down.weight[r] * across.weight[c];
       }
     }
-    ActiveWeightedRows().sum(x, offsets.data(), weights.data(), count, adds, y, length);
+    BestTable<WeightedRowsTable>().sum(x, offsets.data(), weights.data(), count, adds, y, length);
   }
 
   // Channels [first, first + count) of all bins.

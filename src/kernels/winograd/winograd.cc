@@ -297,27 +297,21 @@ WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& 
 
 // ---- tables ----
 
-const WinogradTable& Floats() {
-  static const WinogradTable& table = BestTable<WinogradTable>(
-      {{Isa::kGeneric, WinogradTableGeneric}, {Isa::kAvx2, WinogradTableAvx2}, {Isa::kAvx512, WinogradTableAvx512}});
-  return table;
-}
-
 // Null where there is no code for the CPU.
 const WinogradTable* Integers() {
-  static const WinogradTable* table = Int16Table(WinogradTableAvx512VNNI, WinogradTableAvx2);
+  static const WinogradTable* table = Int16Table<WinogradTable>();
   return table;
 }
 
 // Null where the CPU has no tile registers.
 const WinogradTable* Registers() {
-  static const WinogradTable* table = AllowsTiles() ? WinogradTableAvx512AMX() : nullptr;
+  static const WinogradTable* table = AllowsTiles() ? WinogradTable::Avx512AMX() : nullptr;
   return table;
 }
 
 const WinogradTable* TableFor(WinogradKind kind) {
   if (WinogradMultipliesBF16(kind)) return Registers();
-  return WinogradMultipliesInt16(kind) ? Integers() : &Floats();
+  return WinogradMultipliesInt16(kind) ? Integers() : &BestTable<WinogradTable>();
 }
 
 }  // namespace

@@ -312,13 +312,9 @@ struct WinogradTable {
   using Pack = void (*)(const Winograd& job, const WinogradPiece& piece);
   Pack pack[kNumWinogradKinds];
   std::int64_t rows;  // tiles that are multiplied together
+
+  static const WinogradTable *Generic(), *Avx2(), *Avx512(), *Avx512AMX(), *Avx512VNNI();  // see BestTable
 };
-const WinogradTable* WinogradTableGeneric();
-// Null where the compiler was not told to make code for it.
-const WinogradTable* WinogradTableAvx2();
-const WinogradTable* WinogradTableAvx512();
-const WinogradTable* WinogradTableAvx512VNNI();  // only kinds that multiply int16
-const WinogradTable* WinogradTableAvx512AMX();   // only those that multiply bfloat16
 
 // The same with a given table, for tests.
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed);

@@ -56,7 +56,7 @@ constexpr WinogradTable kTable = [] {
 
 }  // namespace
 
-const WinogradTable* WinogradTableAvx2() { return &kTable; }
+const WinogradTable* WinogradTable::Avx2() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -64,7 +64,7 @@ const WinogradTable* WinogradTableAvx2() { return &kTable; }
 
 namespace amp::kernels {
 
-const WinogradTable* WinogradTableAvx2() { return nullptr; }
+const WinogradTable* WinogradTable::Avx2() { return nullptr; }
 
 }  // namespace amp::kernels
 

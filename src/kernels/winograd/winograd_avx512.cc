@@ -50,7 +50,7 @@ constexpr WinogradTable kTable = [] {
 
 }  // namespace
 
-const WinogradTable* WinogradTableAvx512() { return &kTable; }
+const WinogradTable* WinogradTable::Avx512() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -58,7 +58,7 @@ const WinogradTable* WinogradTableAvx512() { return &kTable; }
 
 namespace amp::kernels {
 
-const WinogradTable* WinogradTableAvx512() { return nullptr; }
+const WinogradTable* WinogradTable::Avx512() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -371,7 +371,7 @@ constexpr WinogradTable kTable = [] {
 
 }  // namespace
 
-const WinogradTable* WinogradTableAvx512AMX() { return &kTable; }
+const WinogradTable* WinogradTable::Avx512AMX() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -379,7 +379,7 @@ const WinogradTable* WinogradTableAvx512AMX() { return &kTable; }
 
 namespace amp::kernels {
 
-const WinogradTable* WinogradTableAvx512AMX() { return nullptr; }
+const WinogradTable* WinogradTable::Avx512AMX() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -20,7 +20,7 @@ constexpr WinogradTable kTable = [] {
 
 }  // namespace
 
-const WinogradTable* WinogradTableAvx512VNNI() { return &kTable; }
+const WinogradTable* WinogradTable::Avx512VNNI() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -28,7 +28,7 @@ const WinogradTable* WinogradTableAvx512VNNI() { return &kTable; }
 
 namespace amp::kernels {
 
-const WinogradTable* WinogradTableAvx512VNNI() { return nullptr; }
+const WinogradTable* WinogradTable::Avx512VNNI() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -35,6 +35,6 @@ constexpr WinogradTable kTable = [] {
 
 }  // namespace
 
-const WinogradTable* WinogradTableGeneric() { return &kTable; }
+const WinogradTable* WinogradTable::Generic() { return &kTable; }
 
 }  // namespace amp::kernels

@@ -201,8 +201,9 @@ class Image {
     for (std::size_t i = 0; i < count && kept.size() < static_cast<std::size_t>(p_.rpn_post_nms_top_n); ++i) {
       if (ranked->is_left_out[i]) continue;
       kept.push_back(i);
-      kernels::ActiveBoxNms().suppress(ranked->boxes(), static_cast<std::int64_t>(i), static_cast<std::int64_t>(i + 1),
-                                       static_cast<std::int64_t>(count), static_cast<float>(p_.threshold), true);
+      kernels::BestTable<kernels::BoxNmsTable>().suppress(
+          ranked->boxes(), static_cast<std::int64_t>(i), static_cast<std::int64_t>(i + 1),
+          static_cast<std::int64_t>(count), static_cast<float>(p_.threshold), true);
     }
     return kept;
   }

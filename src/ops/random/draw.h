@@ -65,8 +65,8 @@ inline std::vector<NodeEntry> WithKey(TrainingContext& c) {
 
 // An operator of MXNet: wherever a graph runs, `op` with the attributes and a number for the stream stands for it.
 template <class P>
-OpDefinition<P>& SetDrawing(OpDefinition<P>& op, const char* op, std::function<AttrMap(const P&)> attrs) {
-  return op.Set(DrawsAtInference{[](const Node&) { return true; }})
+OpDefinition<P>& SetDrawing(OpDefinition<P>& definition, const char* op, std::function<AttrMap(const P&)> attrs) {
+  return definition.Set(DrawsAtInference{[](const Node&) { return true; }})
       .Set(TrainingForm{[op, attrs = std::move(attrs)](TrainingContext& c) {
         AttrMap all = attrs(c.node().params<P>());
         all.merge(StreamAttr(c));

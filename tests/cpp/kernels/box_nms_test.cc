@@ -1,4 +1,5 @@
 #include "kernels/vision/box_nms.h"
+#include "kernels/tables_that_run.h"
 
 #include <gtest/gtest.h>
 
@@ -126,8 +127,7 @@ TEST(BoxNms, KeepsWhatAnObviousLoopKeeps) {
 // Of all instruction sets, on lengths around the width of a register; nothing behind the end is read.
 TEST(BoxNms, SuppressionOfAllLengths) {
   Random random(5);
-  for (const BoxNmsTable* table : {BoxNmsGeneric(), BoxNmsAvx2(), BoxNmsAvx512()}) {
-    if (table == nullptr || table->isa > CpuIsa()) continue;
+  for (const BoxNmsTable* table : testing::TablesThatRun<BoxNmsTable>()) {
     for (std::int64_t count = 1; count < 70; ++count) {
       std::vector<std::unique_ptr<Guarded<float>>> memory;
       for (int k = 0; k < 6; ++k) {

@@ -15,6 +15,7 @@
 #include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/cast_table.h"
 #include "samples.h"
+#include "tables_that_run.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -60,7 +61,7 @@ std::vector<uint16_t> AllCodes() {
 class CastTables : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    table_ = CastTableFor(GetParam());
+    table_ = testing::TableFor<CastTable>(GetParam());
     if (table_ == nullptr) GTEST_SKIP() << "this CPU or build lacks " << IsaName(GetParam());
   }
 
@@ -152,7 +153,7 @@ TEST(Cpu, NamesRoundTrip) {
 }
 
 TEST(Cpu, AlwaysHasGenericCode) {
-  ASSERT_NE(CastTableFor(Isa::kGeneric), nullptr);
+  ASSERT_NE(testing::TableFor<CastTable>(Isa::kGeneric), nullptr);
   EXPECT_LE(AllowedIsa(), CpuIsa());
 }
 
@@ -193,14 +194,14 @@ class MaxIsaDeathTest : public ::testing::Test {
 
   static void PrintIsaAndExit(const char* limit) {
     setenv("AMP_MAX_ISA", limit, 1);
-    std::fprintf(stderr, "[%s]", CastIsa());
+    std::fprintf(stderr, "[%s]", IsaName(BestTable<CastTable>().isa));
     std::exit(0);
   }
 };
 
 TEST_F(MaxIsaDeathTest, CapsTheInstructionSet) {
   for (Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) {
-    if (CastTableFor(isa) == nullptr) continue;
+    if (testing::TableFor<CastTable>(isa) == nullptr) continue;
     const std::string expected = std::string("\\[") + IsaName(isa) + "\\]";
     EXPECT_EXIT(PrintIsaAndExit(IsaName(isa)), ::testing::ExitedWithCode(0), expected);
   }

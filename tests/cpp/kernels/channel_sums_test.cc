@@ -17,9 +17,7 @@ namespace {
 
 using Random = std::mt19937;
 
-std::vector<const ChannelSumsTable*> ChannelSumsTables() {
-  return testing::TablesThatRun(ChannelSumsTableGeneric, ChannelSumsTableAvx2, ChannelSumsTableAvx512);
-}
+std::vector<const ChannelSumsTable*> ChannelSumsTables() { return testing::TablesThatRun<ChannelSumsTable>(); }
 
 // Numbers that bfloat16 holds, so that both forms mean the same.
 struct Numbers {

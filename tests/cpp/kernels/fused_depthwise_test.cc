@@ -20,16 +20,15 @@ using BlockVariant = ProductVariant<FusedDepthwiseTable>;
 
 // All code that this CPU runs.
 std::vector<BlockVariant> BlockVariants() {
-  std::vector<const FusedDepthwiseTable*> tables = TablesThatRun(
-      FusedDepthwiseTableGeneric, FusedDepthwiseTableAvx2, FusedDepthwiseTableAvx512, FusedDepthwiseTableAvx512BF16);
-  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) tables.push_back(FusedDepthwiseTableAvx512VNNI());
-  if (AllowsTiles() && FusedDepthwiseTableAvx512AMX() != nullptr) tables.push_back(FusedDepthwiseTableAvx512AMX());
+  std::vector<const FusedDepthwiseTable*> tables = TablesThatRun<FusedDepthwiseTable>(FusedDepthwiseTable::Avx512BF16);
+  if (CpuIsa() >= Isa::kAvx512 && CpuHasVNNI() && CpuHasBF16()) tables.push_back(FusedDepthwiseTable::Avx512VNNI());
+  if (AllowsTiles() && FusedDepthwiseTable::Avx512AMX() != nullptr) tables.push_back(FusedDepthwiseTable::Avx512AMX());
   return VariantsOf(tables);
 }
 
 // The depthwise convolution, too; tiles leave it in float32.
 bool TapsBF16(const BlockVariant& variant) {
-  return variant.compute_type == ComputeType::kBFloat16 && variant.table == FusedDepthwiseTableAvx512BF16();
+  return variant.compute_type == ComputeType::kBFloat16 && variant.table == FusedDepthwiseTable::Avx512BF16();
 }
 
 std::int64_t DrawChannels(Draw& draw) { return draw.Chance(0.4) ? 16 * draw.Int(1, 5) : draw.Int(1, 75); }

@@ -20,8 +20,7 @@ using ImageVariant = ProductVariant<ImageConvolutionTable>;
 
 // All code that this CPU runs.
 std::vector<ImageVariant> ImageVariants() {
-  return VariantsOf(TablesThatRun(ImageConvolutionTableGeneric, ImageConvolutionTableAvx2, ImageConvolutionTableAvx512,
-                                  ImageConvolutionTableAvx512BF16));
+  return VariantsOf(TablesThatRun<ImageConvolutionTable>(ImageConvolutionTable::Avx512BF16));
 }
 
 struct ImageProblem {

@@ -10,6 +10,7 @@
 
 #include "kernels/base/float_bits.h"
 #include "kernels/guarded.h"
+#include "kernels/tables_that_run.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
@@ -17,10 +18,7 @@ namespace {
 
 using Random = std::mt19937;
 
-const MapTable* TableOf(Isa isa) {
-  if (isa > CpuIsa()) return nullptr;
-  return isa == Isa::kAvx512 ? MapTableAvx512() : isa == Isa::kAvx2 ? MapTableAvx2() : MapTableGeneric();
-}
+const MapTable* TableOf(Isa isa) { return testing::TableFor<MapTable>(isa); }
 
 // The result of the last step, in float32.
 void RunTable(const MapTable& table, MapView map, const void* const* operands, void* result, std::int64_t begin,

@@ -129,8 +129,7 @@ TEST(PoolGradient, AnyWindows) {
 // All channels of one unit at once.
 TEST(PoolGradient, EachInstructionSet) {
   Random random(5);
-  for (const PoolGradientTable* table :
-       testing::TablesThatRun(PoolGradientTableGeneric, PoolGradientTableAvx2, PoolGradientTableAvx512)) {
+  for (const PoolGradientTable* table : testing::TablesThatRun<PoolGradientTable>()) {
     for (int i = 0; i < 60; ++i) {
       PoolGradient job = DrawPoolGradient(random);
       job.batch = job.blocks = 1;

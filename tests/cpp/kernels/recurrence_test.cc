@@ -18,9 +18,7 @@ namespace {
 using testing::FloatsOfSeed;
 
 // Tables that this CPU can run.
-std::vector<const RecurrenceTable*> RecurrenceTables() {
-  return testing::TablesThatRun(RecurrenceTableGeneric, RecurrenceTableAvx2, RecurrenceTableAvx512);
-}
+std::vector<const RecurrenceTable*> RecurrenceTables() { return testing::TablesThatRun<RecurrenceTable>(); }
 
 void CheckProduct(const RecurrenceTable& table, std::int64_t rows, std::int64_t size, bool has_start) {
   SCOPED_TRACE(::testing::Message() << IsaName(table.isa) << " " << rows << " rows of " << size);

@@ -94,9 +94,7 @@ void ExpectReducedNear(double actual, double expected, double terms, double unit
 
 // ---- loops of each instruction set ----
 
-std::vector<const ReduceTable*> ReduceTables() {
-  return testing::TablesThatRun(ReduceTableGeneric, ReduceTableAvx2, ReduceTableAvx512);
-}
+std::vector<const ReduceTable*> ReduceTables() { return testing::TablesThatRun<ReduceTable>(); }
 
 void CheckLoops(const ReduceTable& table, ReduceOp op, std::int64_t rows, std::int64_t width, Random& random) {
   SCOPED_TRACE(::testing::Message() << IsaName(table.isa) << " operation " << static_cast<int>(op) << ", " << rows

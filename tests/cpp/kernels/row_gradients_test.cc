@@ -20,9 +20,7 @@ namespace {
 using testing::HalvesOf;
 using Random = std::mt19937;
 
-std::vector<const RowGradientsTable*> RowGradientsTables() {
-  return testing::TablesThatRun(RowGradientsTableGeneric, RowGradientsTableAvx2, RowGradientsTableAvx512);
-}
+std::vector<const RowGradientsTable*> RowGradientsTables() { return testing::TablesThatRun<RowGradientsTable>(); }
 
 // Numbers that bfloat16 holds.
 std::vector<float> DrawRow(Random& random, std::int64_t count, float mean = 0) {

@@ -16,9 +16,7 @@ namespace {
 
 using testing::kInfinity;
 
-std::vector<const ScaleShiftTable*> ScaleShiftTables() {
-  return testing::TablesThatRun(ScaleShiftTableGeneric, ScaleShiftTableAvx2, ScaleShiftTableAvx512);
-}
+std::vector<const ScaleShiftTable*> ScaleShiftTables() { return testing::TablesThatRun<ScaleShiftTable>(); }
 
 float ScaledAndShifted(float x, float scale, float shift, float low, float high) {
   const float y = std::fma(x, scale, shift);

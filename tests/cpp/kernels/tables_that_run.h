@@ -7,22 +7,20 @@
 
 namespace amp::kernels::testing {
 
-// Of the code for any CPU, AVX2 and AVX-512, which is nullptr where this build has none.
+// That of exactly this instruction set; null where this CPU or this build lacks it.
 template <class Table>
-std::vector<const Table*> TablesThatRun(const Table* (*generic)(), const Table* (*avx2)(), const Table* (*avx512)()) {
-  std::vector<const Table*> tables{generic()};
-  if (CpuIsa() >= Isa::kAvx2) tables.push_back(avx2());
-  if (CpuIsa() >= Isa::kAvx512) tables.push_back(avx512());
-  std::erase(tables, nullptr);
-  return tables;
+const Table* TableFor(Isa isa) {
+  if (isa > CpuIsa()) return nullptr;  // not even the functions below may run there
+  return isa == Isa::kAvx512 ? Table::Avx512() : isa == Isa::kAvx2 ? Table::Avx2() : Table::Generic();
 }
 
-// And for AVX-512 with more, such as bfloat16.
+// Of the code for any CPU, AVX2 and AVX-512. `more`: and for AVX-512 with more, such as bfloat16, if the CPU has that.
 template <class Table>
-std::vector<const Table*> TablesThatRun(const Table* (*generic)(), const Table* (*avx2)(), const Table* (*avx512)(),
-                                        const Table* (*more)(), bool has_more = CpuHasBF16()) {
-  std::vector<const Table*> tables = TablesThatRun(generic, avx2, avx512);
-  if (CpuIsa() >= Isa::kAvx512 && has_more && more() != nullptr) tables.push_back(more());
+std::vector<const Table*> TablesThatRun(const Table* (*more)() = nullptr, bool has_more = CpuHasBF16()) {
+  std::vector<const Table*> tables;
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) tables.push_back(TableFor<Table>(isa));
+  if (more != nullptr && CpuIsa() >= Isa::kAvx512 && has_more) tables.push_back(more());
+  std::erase(tables, nullptr);
   return tables;
 }
 

@@ -14,9 +14,7 @@ namespace {
 
 using testing::NormalFloats;
 
-std::vector<const WeightedRowsTable*> WeightedRowsTables() {
-  return testing::TablesThatRun(WeightedRowsGeneric, WeightedRowsAvx2, WeightedRowsAvx512);
-}
+std::vector<const WeightedRowsTable*> WeightedRowsTables() { return testing::TablesThatRun<WeightedRowsTable>(); }
 
 TEST(WeightedRows, SumsOfAllLengths) {
   std::mt19937 random(3);

@@ -27,9 +27,8 @@ std::string NameOf(const WinogradVariant& v) { return std::string(IsaName(v.tabl
 // All code that this CPU runs.
 std::vector<WinogradVariant> WinogradVariants() {
   std::vector<WinogradVariant> variants;
-  auto tables = TablesThatRun(WinogradTableGeneric, WinogradTableAvx2, WinogradTableAvx512, WinogradTableAvx512VNNI,
-                              CpuHasVNNI() && CpuHasBF16());
-  if (AllowsTiles()) tables.push_back(WinogradTableAvx512AMX());
+  auto tables = TablesThatRun<WinogradTable>(WinogradTable::Avx512VNNI, CpuHasVNNI() && CpuHasBF16());
+  if (AllowsTiles()) tables.push_back(WinogradTable::Avx512AMX());
   std::erase(tables, nullptr);
   for (const WinogradTable* table : tables) {
     for (int kind = 0; kind < kNumWinogradKinds; ++kind) {

@@ -1,7 +1,8 @@
+#include "kernels/base/target.h"
 #include "kernels/vision/box_nms_code.h"
 
 namespace amp::kernels {
 
-const BoxNmsTable* BoxNmsGeneric() { return &BoxNmsCode<Isa::kGeneric>::kTable; }
+AMP_KERNEL_TABLE(BoxNmsTable, BoxNmsCode<kIsa>::kTable)
 
 }  // namespace amp::kernels
