@@ -9,8 +9,8 @@ import threading
 from .. import _invoke, _recording
 from .._gradient_runs import GradientRuns
 from ..executor import Executor
-from . import _custom, _custom_nodes
 from ._profiler_events import MEMORY, now
+from .operator import custom, custom_nodes
 
 IMPERATIVE, SYMBOLIC = "imperative", "symbolic"
 _state = threading.local()  # .custom: [name, microseconds of operators inside] of the operator in Python that runs
@@ -32,7 +32,7 @@ class Probes:
             self._replace(_recording, "run_operator", self._measured("operator", lambda op, *_: op))
             backward = self._measured("operator", lambda node, *_: f"_backward_{node.name}")
             self._replace(_recording.RunNode, "gradients", backward)
-            self._replace_python(_custom._Call, lambda call: call.name)
+            self._replace_python(custom._Call, lambda call: call.name)
         if self._settings[SYMBOLIC]:
             self._replace(_recording, "run_graph", self._measured("graph", lambda _, name, *__: name))
             forward = self._measured("graph", lambda run, *_: run.symbol.name)
@@ -40,7 +40,7 @@ class Probes:
             self._replace(GradientRuns, "forward", forward)
             backward = self._measured("graph", lambda run, *_: f"_backward_{run.symbol.name}")
             self._replace(GradientRuns, "backward", backward)
-            self._replace_python(_custom_nodes._NodeOperator, lambda node: node._name)
+            self._replace_python(custom_nodes._NodeOperator, lambda node: node._name)
 
     def _replace_python(self, owner, name_of):
         self._replace(owner, "forward", self._python("{}", name_of))

@@ -7,10 +7,10 @@ from .._invoke import invoke, written
 from ..base import ArgumentError
 from ..nd.files import from_bytes
 from . import _random_functions, _unknown_sizes, control_flow
-from ._custom import custom
-from ._custom_nodes import custom_symbol, register_with_graphs
 from ._random_functions import rand_zipfian, random_exponential
 from .gluon.recorded_graph import RecordedGraph
+from .operator.custom import custom
+from .operator.custom_nodes import custom_symbol, register_with_graphs
 from .optimizer import lans, several
 from .optimizer.several import (
     adamw_update,

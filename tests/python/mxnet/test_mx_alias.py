@@ -193,10 +193,9 @@ def test_errors_are_those_that_programs_catch():
 
 
 def test_objects_that_are_left_out_can_be_imported_and_refuse_calls():
-    from amp.mxnet.module.executor_group import DataParallelExecutorGroup
-
     from amp.mxnet.base import _LIB, check_call
     from amp.mxnet.model import DataParallelExecutorManager
+    from amp.mxnet.module.executor_group import DataParallelExecutorGroup
     from amp.mxnet.util import _NumpyArrayScope
 
     for call, reason in (

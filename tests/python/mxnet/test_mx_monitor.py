@@ -7,7 +7,7 @@ import pytest
 
 import amp
 import amp.mxnet as mx
-from amp.mxnet import _monitored_runs
+from amp.mxnet.monitor import runs
 
 V = amp.sym.Variable
 RNG = np.random.default_rng(7)
@@ -291,7 +291,7 @@ def test_printed_statistics(caplog):
         (lambda: mx.mon.Monitor("1"), "interval"),
         (lambda: run_batches(mx.mon.Monitor(1, lambda array: 3), 1), "stat_func: expected an NDArray .*, got 3"),
         (lambda: bind(amp.sym.exp(V("x")), x=(1,)).set_monitor_callback(3), "expected a function to call, got int"),
-        (lambda: _monitored_runs.MonitoredRuns(3), "expected a function to call, got int"),
+        (lambda: runs.MonitoredRuns(3), "expected a function to call, got int"),
     ],
 )
 def test_errors(call, message):

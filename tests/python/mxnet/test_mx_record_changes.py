@@ -7,7 +7,7 @@ import pytest
 
 import amp
 import amp.mxnet as mx
-from amp.mxnet import _record_colours
+from amp.mxnet.io import record_colours
 
 pytest.importorskip("PIL")
 
@@ -127,10 +127,10 @@ def test_brightness_of_a_grey_picture(tmp_path):
 
 def test_colours_as_hues():
     pixels = np.random.default_rng(1).integers(0, 256, (1, 200, 3), dtype=np.uint8)
-    found = np.stack(_record_colours.to_hls(pixels), -1)[0]
+    found = np.stack(record_colours.to_hls(pixels), -1)[0]
     expected = np.array([colorsys.rgb_to_hls(*(pixel / 255)) for pixel in pixels[0]]) * (180, 255, 255)
     assert (np.abs(found - expected) <= 0.501).all()
-    back = _record_colours.from_hls(*_record_colours.to_hls(pixels)).astype(int)
+    back = record_colours.from_hls(*record_colours.to_hls(pixels)).astype(int)
     assert np.abs(back - pixels).max() <= 6 and np.abs(back - pixels).mean() < 1
 
 

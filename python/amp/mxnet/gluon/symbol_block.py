@@ -9,7 +9,7 @@ from ...base import ArgumentError, GraphError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
 from .. import _dynamic_graphs
-from .._monitored_runs import MonitoredRuns
+from ..monitor.runs import MonitoredRuns
 from .block import HybridBlock
 from .bound_executors import BoundExecutors
 from .graph_parameters import ParametersOfGraph
