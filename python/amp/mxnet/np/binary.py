@@ -8,7 +8,7 @@ from ..._core import NDArray
 from ...nd import methods
 from .array_class import ndarray
 from .create import asarray
-from .run import ANY, FLOATS, INTEGERS, common, run
+from .invoke import ANY, FLOATS, INTEGERS, common, run
 
 _NUMBERS = (*FLOATS, *INTEGERS)
 _BITS = (*INTEGERS, "bool")

@@ -5,9 +5,9 @@ import numpy as np
 from ..._core import NDArray
 from .create import asarray
 from .graph_nodes import as_node
-from .host import linalg_otherwise, wrapped
-from .host_gradients import computed
-from .run import run
+from .invoke import run
+from .numpy_fallback import linalg_otherwise, wrapped
+from .numpy_fallback_gradients import computed
 from .shapes import swapaxes
 
 _DTYPES = ("float32", "float64")

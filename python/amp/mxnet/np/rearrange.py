@@ -8,9 +8,9 @@ from ...base import ArgumentError
 from ...nd.methods import scalar_text
 from ...sym.attributes import attribute_text
 from .create import asarray
-from .host import otherwise
+from .invoke import FLOATS, INTEGERS, common, floats, run
+from .numpy_fallback import otherwise
 from .reductions import take
-from .run import FLOATS, INTEGERS, common, floats, run
 from .shapes import broadcast_to, concatenate, flip, moveaxis, ravel, repeat, reshape, split
 
 _PAD_MODES = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
