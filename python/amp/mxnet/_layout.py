@@ -25,7 +25,7 @@ _MODULES = {
     "gluon.nn": "gluon.nn.basic_layers gluon.nn.conv_layers",
     "gluon.rnn": "gluon.rnn.rnn_cell gluon.rnn.rnn_layer",
     "io.io": "io.utils",
-    "kvstore": "kvstore.base kvstore.kvstore",
+    "kvstore": "kvstore.base",
     "nd": "nd.gen_op nd.ndarray nd.utils",
     "nd._internal": "nd.gen__internal",
     "nd.contrib": "nd.gen_contrib contrib.nd contrib.ndarray",

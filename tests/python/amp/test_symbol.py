@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import amp
-from amp.mxnet import _kl_regularization
-from amp.mxnet._array_operators import ROWS
+from amp.mxnet.operator import kl_regularization
+from amp.mxnet.operator.array_operators import ROWS
 from amp.name import NameManager, Prefix
 
 
@@ -418,7 +418,7 @@ def test_every_operator_has_a_function():
             continue
         function = getattr(amp.sym, name)
         assert getattr(amp.sym._internal, name) is function
-        if name in ("Custom", _kl_regularization.NAME, *ROWS):
+        if name in ("Custom", kl_regularization.NAME, *ROWS):
             continue  # functions with arguments of their own
         signature = inspect.signature(function)
         assert list(signature.parameters)[-2:] == ["name", "attr"]
@@ -455,7 +455,7 @@ def test_stubs_are_made_from_the_registry(repository, tmp_path):
     tree = ast.parse(stub.read_text())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     # What amp.mxnet registers.
-    of_programs = {"Custom", "_npi_Custom", "_train_Custom", "_backward_Custom", _kl_regularization.NAME, *ROWS}
+    of_programs = {"Custom", "_npi_Custom", "_train_Custom", "_backward_Custom", kl_regularization.NAME, *ROWS}
     assert set(functions) == {name for name in amp._core.operator_names() if name.isidentifier()} - of_programs
     dense = functions["FullyConnected"].args
     assert [argument.arg for argument in dense.args][:4] == ["data", "weight", "bias", "num_hidden"]

@@ -14,7 +14,7 @@ import amp
 import amp.mxnet as mx
 from amp import _unregistered
 from amp.mxnet import autograd, gluon
-from amp.mxnet._array_operators import ROWS
+from amp.mxnet.operator.array_operators import ROWS
 
 DATA = Path(__file__).parents[2] / "data"
 CASES = json.loads((DATA / "mxnet_array_operators.json").read_text())

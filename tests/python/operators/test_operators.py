@@ -16,7 +16,7 @@ from oracles import DRAWERS, ORACLES, Draw, is_float
 import amp
 import amp.mxnet as mx
 from amp import _core
-from amp.mxnet._array_operators import ROWS
+from amp.mxnet.operator.array_operators import ROWS
 
 CASES = 30 * int(os.environ.get("AMP_TEST_ITERATIONS", "1"))
 FIRST_SEED = int(os.environ.get("AMP_TEST_SEED", "2024"))

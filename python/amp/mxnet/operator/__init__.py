@@ -1,7 +1,7 @@
 """What operators there are, and operators in Python.
 
-`custom` runs classes of programs on arrays, `custom_nodes` in graphs, `python_ops` has MXNet's older classes. They
-import arrays, graphs' nodes in Python and devices, never blocks or modules.
+`custom` runs classes of programs on arrays, `custom_nodes` in graphs, `python_ops` has MXNet's older classes;
+`array_operators` makes nodes of functions of arrays. They import `np` and devices, never blocks or modules.
 """
 
 from .._missing import getter

@@ -12,8 +12,8 @@ from ...base import ArgumentError
 from ...name import NameManager
 from ...sym import Symbol, Variable
 from ...sym.operators import forget_names
-from .. import _array_operators
 from ..context import cpu
+from . import array_operators
 from .custom import prop_of, running
 
 _NODE = "__custom_node__"  # src/ops/custom.h
@@ -140,8 +140,8 @@ custom_symbol.__name__ = custom_symbol.__qualname__ = "Custom"  # as MXNet's
 
 
 def _operator_of(attributes):
-    """What a node computes: an operator of the program, or one of `_array_operators`."""
-    return _array_operators.made(attributes) or _NodeOperator(attributes)
+    """What a node computes: an operator of the program, or one of `array_operators`."""
+    return array_operators.made(attributes) or _NodeOperator(attributes)
 
 
 def register_with_graphs():

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .. import _core
-from .._core import NDArray
-from ..base import ArgumentError
+from ... import _core
+from ..._core import NDArray
+from ...base import ArgumentError
 
 NAME = "IdentityAttachKLSparseReg"
 DEFAULTS = {"sparseness_target": 0.1, "penalty": 0.001, "momentum": 0.9}

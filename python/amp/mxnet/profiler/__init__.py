@@ -1,7 +1,8 @@
 """Where the time of a program goes: MXNet's `profiler`.
 
 Operators on arrays, runs of graphs (whole ones; `amp.Executor.profile` tells of their steps), operators in Python and
-what a program marks itself. The file is a Chrome trace, for chrome://tracing or Perfetto.
+what a program marks itself. The file is a Chrome trace, for chrome://tracing or Perfetto. `probes` imports what it
+measures; nothing imports the profiler.
 """
 
 import atexit
@@ -10,10 +11,10 @@ import contextvars
 import os
 import warnings
 
-from ..base import ArgumentError
-from . import _profiler_events as events
-from ._missing import getter
-from ._profiler_probes import Probes
+from ...base import ArgumentError
+from .._missing import getter
+from . import events
+from .probes import Probes
 
 __all__ = [
     "Counter",

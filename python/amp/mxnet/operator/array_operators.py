@@ -13,12 +13,13 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from .. import _backward, _core, _recording
-from .._alternate import phase_of_operators
-from ..base import ArgumentError
-from ..sym.operators import forget_names
-from . import _kl_regularization, autograd
-from .np.array_class import ndarray
+from ... import _backward, _core, _recording
+from ..._alternate import phase_of_operators
+from ...base import ArgumentError
+from ...sym.operators import forget_names
+from .. import autograd
+from ..np.array_class import ndarray
+from . import kl_regularization
 
 ROWS = {}
 _LONGEST_ERROR = 500  # of which an operator says what is wrong with an attribute
@@ -31,7 +32,7 @@ class Row:
     `count` is the number of results, or a function of the attributes that gives it.
     `shapes(*shapes, **attributes)` gives those of the results, `dtypes(dtypes, attributes)` their dtypes, None those of
     the first input. `without(attributes)` names inputs that a node with these attributes does not have. Where
-    `is_dynamic`, shapes of the results depend on values (`_dynamic_graphs`).
+    `is_dynamic`, shapes of the results depend on values (`gluon.dynamic_graphs`).
     """
 
     name: str
@@ -149,15 +150,15 @@ def made(attributes):
     """The operator of a node whose `op_type` is a name of the table; None for another one."""
     attributes = dict(attributes)
     name = attributes.pop("op_type", None)
-    if name == _kl_regularization.NAME:
-        return _kl_regularization.KLSparseRegularization(attributes)
+    if name == kl_regularization.NAME:
+        return kl_regularization.KLSparseRegularization(attributes)
     return ArrayOperator(ROWS[name], attributes) if name in ROWS else None
 
 
 def register_with_graphs():
     """Lets graphs have nodes of the table."""
     docs = {name: inspect.getdoc(row.function) or name for name, row in ROWS.items()}
-    docs[_kl_regularization.NAME] = "Data; its gradient is drawn to rare activations."
+    docs[kl_regularization.NAME] = "Data; its gradient is drawn to rare activations."
     for name, doc in docs.items():
         if name not in _core.operator_names():
             _core.register_custom_name(name, doc, made)

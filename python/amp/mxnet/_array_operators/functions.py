@@ -1,17 +1,17 @@
-"""The operators of `_array_operators` as functions of arrays and of symbols, where MXNet's modules have them."""
+"""The operators of `rows` and `matrix_rows` as functions of arrays and of symbols, where MXNet's modules have them."""
 
 import inspect
 
-from .. import _core, nd, sym
-from .._invoke import invoke, written
-from ..attribute import AttrScope
-from ..base import ArgumentError
-from ..name import NameManager
-from ..nd import NDArray
-from ..sym import Symbol, Variable
-from . import _kl_regularization
-from ._array_operators import ROWS, ArrayOperator
-from .np.array_class import ndarray
+from ... import _core, nd, sym
+from ..._invoke import invoke, written
+from ...attribute import AttrScope
+from ...base import ArgumentError
+from ...name import NameManager
+from ...nd import NDArray
+from ...sym import Symbol, Variable
+from ..np.array_class import ndarray
+from ..operator import kl_regularization
+from ..operator.array_operators import ROWS, ArrayOperator
 
 
 def _divided(op, inputs, settings, args, kwargs):
@@ -78,7 +78,7 @@ def _named(function, name, documented):
 def _regularized(data, moving_avg, *, out=None, name=None, **settings):
     """`data`; in training the state `moving_avg` moves, and the gradient is drawn to rare activations."""
     attributes = {key: str(value) for key, value in settings.items()}
-    return invoke(_kl_regularization.NAME, [data, moving_avg], {}, attributes, out, type(data))[0]
+    return invoke(kl_regularization.NAME, [data, moving_avg], {}, attributes, out, type(data))[0]
 
 
 def _put(module, name, function):
@@ -102,7 +102,7 @@ def install():
         _put(sym, name, of_symbols(name, row.inputs, row.settings, arguments, row.function))
         if name.startswith("_npx_"):
             setattr(sym.npx, name[len("_npx_") :], getattr(sym._internal, name))
-    kl = _kl_regularization
+    kl = kl_regularization
     _put(nd, kl.NAME, _regularized)
     inputs = [*kl.KLSparseRegularization.arguments, *kl.KLSparseRegularization.states]
     _put(sym, kl.NAME, of_symbols(kl.NAME, inputs, list(kl.DEFAULTS), lambda attributes: inputs, _regularized))

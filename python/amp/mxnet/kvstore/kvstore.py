@@ -1,18 +1,12 @@
-"""Stores of arrays by key: `mx.kv.create("local")` of one rank, `mx.kv.create("dist_sync")` of several.
-
-A value that is pushed replaces what is there, or is the gradient that an optimizer updates it with.
-"""
+"""Stores of one rank and of several."""
 
 import numpy as np
 
-from .. import distributed, nd
-from .._arrays import readable
-from ..base import ArgumentError, UnsupportedError
-from . import optimizer as optimizers
-from ._kvstore_base import KVStoreBase, TestStore
-from ._missing import getter
-
-__all__ = ["KVStore", "KVStoreBase", "KVStoreOfRanks", "TestStore", "create"]
+from ... import distributed, nd
+from ..._arrays import readable
+from ...base import ArgumentError, UnsupportedError
+from .. import optimizer as optimizers
+from .kvstore_base import KVStoreBase
 
 _OF_RANKS = ("mpi", "dist_sync", "horovod", "dist", "dist_device_sync", "dist_sync_device")
 _LOCAL = ("local", "device", "local_allreduce_cpu", "local_allreduce_device", "nccl")
@@ -220,6 +214,3 @@ def _pairs(keys, values):
 def _sum(arrays):
     numbers = [np.asarray(readable(array)) for array in arrays]
     return nd.NDArray(sum(numbers[1:], numbers[0])).copy()
-
-
-__getattr__ = getter(__name__)

@@ -5,13 +5,13 @@ No plan can hold them: what is between such nodes runs as graphs, and each of th
 
 import json
 
-from .. import _backward
-from ..nd import NDArray
-from ..sym import Group, load_json
-from . import autograd
-from ._array_operators import ROWS, ArrayOperator
-from .bound_symbol import BoundSymbol, cast_gradients
-from .gluon.recorded_graph import RecordedGraph
+from ... import _backward
+from ...nd import NDArray
+from ...sym import Group, load_json
+from .. import autograd
+from ..bound_symbol import BoundSymbol, cast_gradients
+from ..operator.array_operators import ROWS, ArrayOperator
+from .recorded_graph import RecordedGraph
 
 
 def is_dynamic(symbol):

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ..base import ArgumentError
+from ...base import ArgumentError
 
 
 def _axis(axis, rank):

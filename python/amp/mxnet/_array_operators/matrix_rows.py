@@ -1,13 +1,13 @@
-"""The rows of `_array_operators`: operators of matrices."""
+"""Rows of operators of matrices."""
 
 import math
 
 import numpy as np
 
-from ..base import ArgumentError
-from . import _array_operator_shapes as shapes
-from . import np as mx_np
-from ._array_operators import operator
+from ...base import ArgumentError
+from .. import np as mx_np
+from ..operator.array_operators import operator
+from . import shapes
 
 
 def _floats(*others):

@@ -6,11 +6,11 @@ A package that is not profiled pays nothing.
 import functools
 import threading
 
-from .. import _invoke, _recording
-from .._gradient_runs import GradientRuns
-from ..executor import Executor
-from ._profiler_events import MEMORY, now
-from .operator import custom, custom_nodes
+from ... import _invoke, _recording
+from ..._gradient_runs import GradientRuns
+from ...executor import Executor
+from ..operator import custom, custom_nodes
+from .events import MEMORY, now
 
 IMPERATIVE, SYMBOLIC = "imperative", "symbolic"
 _state = threading.local()  # .custom: [name, microseconds of operators inside] of the operator in Python that runs

@@ -1,16 +1,16 @@
-"""The rows of `_array_operators`: operators of shapes and places. Those of matrices are in `_matrix_operator_rows`."""
+"""Rows of operators of shapes and places. Those of matrices are in `matrix_rows`."""
 
 import numpy as np
 
-from .. import _core
-from ..base import ArgumentError
-from . import _array_operator_shapes as shapes
-from . import nd_functions, npx
-from . import np as mx_np
-from ._array_operators import operator
-from ._slice_assignment import _slice_assign
-from .np import operators_of_mxnet as of_mxnet
-from .np.array_class import ndarray
+from ... import _core
+from ...base import ArgumentError
+from .. import nd_functions, npx
+from .. import np as mx_np
+from .._slice_assignment import _slice_assign
+from ..np import operators_of_mxnet as of_mxnet
+from ..np.array_class import ndarray
+from ..operator.array_operators import operator
+from . import shapes
 
 
 def _promoted(dtypes, attributes):

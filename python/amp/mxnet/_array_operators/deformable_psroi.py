@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..base import ArgumentError
-from . import np as mx_np
-from ._array_operators import operator
+from ...base import ArgumentError
+from .. import np as mx_np
+from ..operator.array_operators import operator
 
 
 def _rounded(x):

@@ -1,18 +1,13 @@
-"""Functions of `mx.sym.np` whose operators run in Python (`_array_operators`): `mx.sym.np.linalg.svd` and others."""
+"""Functions of `mx.sym.np` whose operators run in Python: `mx.sym.np.linalg.svd` and others."""
 
-from .. import _core, sym
-from .._operator_names import node_hint
-from ..attribute import AttrScope
-from ..base import ArgumentError
-from ..name import NameManager
-from ..sym import Symbol
-from . import (  # noqa: F401 - the rows fill the table
-    _array_operator_functions,
-    _array_operator_rows,
-    _array_operators,
-    _deformable_psroi,
-    _matrix_operator_rows,
-)
+from ... import _core, sym
+from ..._operator_names import node_hint
+from ...attribute import AttrScope
+from ...base import ArgumentError
+from ...name import NameManager
+from ...sym import Symbol
+from ..operator import array_operators
+from . import deformable_psroi, functions, matrix_rows, rows  # noqa: F401 - the rows fill the table
 
 
 def _node(op, arrays, count=1, **attributes):
@@ -140,8 +135,8 @@ _OF_LINALG = (svd, qr, solve, eig, eigvals, pinv, matrix_rank, lstsq, tensorinv,
 
 def install():
     """Lets graphs have nodes of the table, and puts functions into `mx.sym.np` and `mx.sym.np.linalg`."""
-    _array_operators.register_with_graphs()
-    _array_operator_functions.install()
+    array_operators.register_with_graphs()
+    functions.install()
     for name, function in _BY_OPERATORS.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"NumPy's `linalg.{name}` of the matrices in the last two axes."
