@@ -1,7 +1,8 @@
-"""The rooms of the house: who may include whom, and how large files may grow."""
+"""Folders: which may include or import which, and how large files, classes and folders may grow."""
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,135 @@ def test_only_the_package_itself_names_mxnets_surface_as_a_text_to_import():
 
 def test_python_modules_do_not_import_each_other_in_circles():
     assert circles(import_graph(python_modules())) == []
+
+
+# Packages below `amp`, and those below `amp.mxnet`: what each may reach, by itself and through modules of none. What
+# is not named it may not.
+MAY_REACH = {
+    "amp": {
+        "distributed": {"nd", "sym"},
+        "lists": {"sym"},
+        "model_zoo": {"nd", "sym"},
+        "mxnet": {"distributed", "lists", "model_zoo", "nd", "sym"},
+        "nd": {"lists", "sym"},
+        "sym": set(),
+    },
+    "amp.mxnet": {
+        "_array_operators": {"gluon", "np", "npx", "operator", "optimizer"},
+        "contrib": {"gluon", "io", "module", "np", "optimizer"},
+        "gluon": {"image", "io", "kvstore", "metric", "monitor", "np", "npx", "operator", "optimizer"},
+        "image": {"io", "np", "npx"},
+        "io": set(),
+        "kvstore": {"optimizer"},
+        "metric": set(),
+        "module": {"io", "metric", "monitor", "optimizer"},
+        "monitor": set(),
+        "np": set(),
+        "npx": {"np"},
+        "operator": {"np"},
+        "optimizer": set(),
+        "profiler": {"operator"},
+        "rnn": {"io"},
+        "test_utils": {"io"},
+    },
+}
+
+
+def packages_below(modules, parent):
+    """Names of the packages in a package."""
+    inner = {name for name, path in modules.items() if path.stem == "__init__" and name.rpartition(".")[0] == parent}
+    return {name.rpartition(".")[2] for name in inner}
+
+
+def reached_packages(graph, parent, package, packages):
+    """Packages beside `package` that its modules import, or modules in none of them that they import."""
+
+    def package_of(module):
+        first = module[len(parent) + 1 :].partition(".")[0] if module.startswith(f"{parent}.") else None
+        return first if first in packages else None
+
+    waiting, seen, reached = [module for module in graph if package_of(module) == package], set(), set()
+    while waiting:
+        for target in graph[waiting.pop()] - {parent}:
+            found = package_of(target)
+            if found is None and target not in seen:
+                seen.add(target)
+                waiting.append(target)
+            elif found not in (None, package):
+                reached.add(found)
+    return reached
+
+
+@pytest.mark.parametrize("parent", sorted(MAY_REACH))
+def test_packages_reach_only_those_below_them(parent):
+    modules = python_modules()
+    graph, packages = import_graph(modules), packages_below(modules, parent)
+    assert packages == set(MAY_REACH[parent])
+    reached = {package: reached_packages(graph, parent, package, packages) for package in packages}
+    assert {p: more for p, found in reached.items() if (more := found - MAY_REACH[parent][p])} == {}
+
+
+@pytest.mark.parametrize("parent", sorted(MAY_REACH))
+def test_packages_do_not_reach_each_other_in_circles(parent):
+    assert circles(MAY_REACH[parent]) == []
+
+
+def test_reached_packages_are_found():
+    graph = {"p.a.x": {"p.flat"}, "p.flat": {"p.b.y", "p"}, "p.b.y": {"p.c"}, "p.c": set(), "p": {"p.c"}}
+    assert reached_packages(graph, "p", "a", {"a", "b", "c"}) == {"b"}
+
+
+# ---- folders of Python ----
+
+MOST_FILES = 45  # Python files in one folder
+# Folders with more, which may only lose files.
+LARGER = {"python/amp": 46, "python/amp/mxnet": 51}
+REPOSITORY = SOURCE.parent
+
+
+def python_folders():
+    """{folder: number of its Python files}"""
+    paths = [path for top in ("python", "tests", "tools", "benchmarks") for path in (REPOSITORY / top).rglob("*.py")]
+    return Counter(str(path.parent.relative_to(REPOSITORY)) for path in paths)
+
+
+def test_folders_stay_small():
+    counts = python_folders()
+    assert counts["python/amp/mxnet"] and counts["tests/python/repo"]
+    limits = {folder: LARGER.get(folder, MOST_FILES) for folder in counts}
+    assert {folder: count for folder, count in counts.items() if count > limits[folder]} == {}
+
+
+@pytest.mark.parametrize("folder", ["amp", "distributed", "mxnet", "operators", "repo"])
+def test_folders_of_tests_say_what_they_hold(folder):
+    assert (REPOSITORY / "tests" / "python" / folder / "README.md").read_text().startswith(f"# tests/python/{folder}\n")
+
+
+def test_tests_of_python_are_in_folders():
+    tests = REPOSITORY / "tests" / "python"
+    assert {path.name for path in tests.glob("*.py")} == {"conftest.py", "control_flow_nodes.py", "hostile.py"}
+
+
+def test_folders_of_tests_import_none_of_each_other():
+    """Tests and helpers of other folders; what lies beside conftest.py is for all."""
+    tests = REPOSITORY / "tests" / "python"
+    homes = {path.stem: path.parent for path in tests.rglob("*.py") if path.parent != tests}
+    foreign = [
+        f"{path.name} imports {name}"
+        for path in tests.rglob("*.py")
+        for name in re.findall(r"^(?:from|import) (\w+)", path.read_text(), re.M)
+        if homes.get(name, path.parent) != path.parent and name.startswith(("test_", "operator_"))
+    ]
+    assert not foreign
+
+
+def test_every_package_says_what_it_holds():
+    silent = [
+        name
+        for name, path in python_modules().items()
+        if path.stem == "__init__" and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert not silent
 
 
 def test_circles_are_found():
