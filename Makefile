@@ -144,11 +144,11 @@ ring-report: package $(VENV)/.dev-installed
 PROGRAMS ?= 500
 FIRST ?= 0
 programs: package $(VENV)/.dev-installed
-	@for generation in 1 2; do AMP_MACHINE=avx2 $(BIN)/python -W ignore tests/python/gluon_programs.py \
+	@for generation in 1 2; do AMP_MACHINE=avx2 $(BIN)/python -W ignore tests/python/mxnet/gluon/gluon_programs.py \
 	  --generation $$generation --count $(PROGRAMS) --first $(FIRST) || exit 1; done
 
 against-mxnet: package $(VENV)/.dev-installed .venv-mxnet-1.9.1/.installed .venv-mxnet-2.0.0b1/.installed
-	@for each in 1:1.9.1 2:2.0.0b1; do $(BIN)/python -W ignore tests/python/gluon_programs.py \
+	@for each in 1:1.9.1 2:2.0.0b1; do $(BIN)/python -W ignore tests/python/mxnet/gluon/gluon_programs.py \
 	  --generation $${each%%:*} --against .venv-mxnet-$${each##*:}/bin/python --count $(PROGRAMS) --first $(FIRST) \
 	  || exit 1; done
 

@@ -1,7 +1,7 @@
 """Write the whole-network test data in tests/data/golden/ with MXNet itself.
 
 For six networks of MXNet 1.9.1's Gluon model zoo this exports the symbol, fills parameters and
-inputs with the seeded generator in tests/python/seeded.py, runs MXNet on the CPU in float32, checks
+inputs with the seeded generator in tests/python/amp/seeded.py, runs MXNet on the CPU in float32, checks
 that the outputs are usable as test data, and stores symbol, shapes, digests and outputs. Parameters
 and inputs themselves are not stored.
 
@@ -30,7 +30,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "data" / "golden"
 
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "python" / "amp"))
 import seeded  # noqa: E402
 
 # Input shapes, N x C x H x W. Non-square where the network allows it, so that exchanged axes show.

@@ -1,7 +1,7 @@
 """Write tests/data/zoo_digests.json: what the 34 networks of Gluon's model zoo are, by MXNet itself.
 
 Each network is made, run once and exported; stored are the number of nodes and digests of the
-structure (see tests/python/zoo_structure.py), under the version of MXNet that runs this script. The
+structure (see tests/python/amp/zoo_structure.py), under the version of MXNet that runs this script. The
 other version's entries are kept. MXNet is needed only here, never by the library or its tests. Run it
 from the repository's root with two scratch environments:
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from make_golden import ROOT, import_mxnet
 
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "python" / "amp"))
 import zoo_structure  # noqa: E402
 
 TARGET = ROOT / "tests" / "data" / "zoo_digests.json"

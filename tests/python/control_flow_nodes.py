@@ -118,3 +118,15 @@ def run(symbol, inputs, args=None, aux=None, backend="onednn", **options):
 
 def random(*shape, seed=0, dtype="f4"):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def recurrent_body():
+    """A step of an Elman network: two heads of which the second is the state."""
+    hidden = amp.sym.FullyConnected(var("x"), var("w"), var("b"), num_hidden=4, name="fc")
+    hidden = amp.sym.Activation(amp.sym.elemwise_add(hidden, var("h"), name="add"), act_type="tanh", name="act")
+    return amp.sym.Group([amp.sym.FullyConnected(hidden, var("v"), no_bias=True, num_hidden=3, name="out"), hidden])
+
+
+def recurrent(data=None):
+    rest = {"w": var("W"), "b": var("B"), "v": var("V")}
+    return foreach(recurrent_body(), {"x": var("data") if data is None else data}, {"h": var("start")}, rest)

@@ -27,7 +27,7 @@ std::vector<NDArray> ResultsOf(const py::object& results) {
 }
 
 // An object with `arguments`, `states`, `outputs`, `infer_shape`, `infer_type`, `forward` and `backward`; see
-// amp.mxnet._custom_nodes. What its methods raise passes through graphs and plans.
+// amp.mxnet.operator.custom_nodes. What its methods raise passes through graphs and plans.
 class PythonOperator : public CustomOperator {
  public:
   explicit PythonOperator(const py::object& object)

@@ -16,7 +16,6 @@ from . import (
     _generation,
     _layout,
     _missing,
-    _numpy_nodes,
     _pickles_of_mxnet,
     _slice_assignment,
     _sparse_names,
@@ -59,6 +58,7 @@ from . import (
     util,
     visualization,
 )
+from ._array_operators import numpy_nodes
 from ._import_hook import install
 from .context import Context, Device, cpu, cpu_pinned, current_context, current_device, gpu, num_gpus
 from .util import (
@@ -96,7 +96,7 @@ symbol_methods.install()
 _pickles_of_mxnet.install()
 init.FusedRNN = rnn.FusedRNN  # where MXNet has it
 symbol_control_flow.install()
-_numpy_nodes.install()
+numpy_nodes.install()
 
 __all__ = [
     "AttrScope",

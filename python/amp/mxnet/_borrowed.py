@@ -32,7 +32,7 @@ _OTHER_NAMES = {
 _NAMES = {
     "": "attribute autograd base context gluon init io kvstore metric name nd np npx optimizer recordio registry sym",
     "_training_precision": "LossScaler",
-    "base": "MXNetError integer_types numeric_types py_str string_types",
+    "base": "MXNetError _as_list integer_types numeric_types py_str string_types",
     "bound_symbol": "Executor",
     "callback": "BatchEndParam LogValidationMetricsCallback",
     "context": "Context Device cpu current_context current_device gpu num_gpus",
@@ -53,6 +53,7 @@ _NAMES = {
     "io": "DataBatch DataDesc DataIter",
     "kvstore": "KVStore",
     "metric": "CompositeEvalMetric EvalMetric Loss",
+    "module": "DataParallelExecutorGroup _check_input_names _check_names_match _parse_data_desc",
     "model": "load_checkpoint load_params save_checkpoint",
     "name": "NameManager",
     "nd": "NDArray bfloat16",

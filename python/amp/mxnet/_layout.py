@@ -24,11 +24,8 @@ _MODULES = {
         gluon.model_zoo.vision.vgg""",
     "gluon.nn": "gluon.nn.basic_layers gluon.nn.conv_layers",
     "gluon.rnn": "gluon.rnn.rnn_cell gluon.rnn.rnn_layer",
-    "io": "io.io io.utils",
-    "kvstore": "kvstore.base kvstore.kvstore",
-    "module": """
-        module.base_module module.bucketing_module module.executor_group module.module module.python_module
-        module.sequential_module""",
+    "io.io": "io.utils",
+    "kvstore": "kvstore.base",
     "nd": "nd.gen_op nd.ndarray nd.utils",
     "nd._internal": "nd.gen__internal",
     "nd.contrib": "nd.gen_contrib contrib.nd contrib.ndarray",

@@ -5,12 +5,12 @@ Their classes are found by `import mxnet` (see `install`), under the modules tha
 
 from .. import nd, sym
 from .context import Context
-from .optimizer import of_mxnet
+from .optimizer import state_files
 
 
 def _set_array(self, state):
     """The elements that MXNet's `__getstate__` gave; the array was made as NDArray(None)."""
-    self._become(of_mxnet.array_of(of_mxnet.with_attributes("NDArray", state)))
+    self._become(state_files.array_of(state_files.with_attributes("NDArray", state)))
 
 
 def _set_symbol(self, state):

@@ -19,10 +19,10 @@ from ..sym import load_json
 from ..sym.slots import inputs_of
 from . import _generation, _packing
 from ._common_expressions import are_shared, shared
+from ._device_groups import place, places_of_groups
 from ._missing import getter
-from ._module_devices import place, places_of_groups
-from ._monitored_runs import monitor_of
 from .context import cpu
+from .monitor.runs import monitor_of
 
 __all__ = ["BoundSymbol", "Executor"]
 

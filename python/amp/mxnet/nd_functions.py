@@ -7,12 +7,12 @@ from .._invoke import invoke, written
 from ..base import ArgumentError
 from ..nd.files import from_bytes
 from . import _random_functions, _unknown_sizes, control_flow
-from ._custom import custom
-from ._custom_nodes import custom_symbol, register_with_graphs
 from ._random_functions import rand_zipfian, random_exponential
 from .gluon.recorded_graph import RecordedGraph
-from .optimizer import lans, several
-from .optimizer.several import (
+from .operator.custom import custom
+from .operator.custom_nodes import custom_symbol, register_with_graphs
+from .optimizer import lans, multi_tensor
+from .optimizer.multi_tensor import (
     adamw_update,
     group_adagrad_update,
     lamb_update_phase1,
@@ -180,9 +180,9 @@ def load_frombuffer(buf):
 
 def install():
     """Puts them there."""
-    for name, function in {**_random_functions.FUNCTIONS, **UPDATES, **several.FUNCTIONS}.items():
+    for name, function in {**_random_functions.FUNCTIONS, **UPDATES, **multi_tensor.FUNCTIONS}.items():
         setattr(nd, name, function)
-    for name, function in {**several.CONTRIB, **lans.FUNCTIONS}.items():
+    for name, function in {**multi_tensor.CONTRIB, **lans.FUNCTIONS}.items():
         setattr(nd.contrib, name, function)
     nd.contrib.boolean_mask, nd.contrib.rand_zipfian = boolean_mask, rand_zipfian
     nd.contrib.dynamic_reshape = dynamic_reshape

@@ -10,7 +10,7 @@ from ..sym import Symbol
 from ..sym.inference import open_dims
 from ..sym.symbol import NumpySymbol
 from . import bound_symbol
-from ._dynamic_graphs import DynamicBoundSymbol, is_dynamic
+from .gluon.dynamic_graphs import DynamicBoundSymbol, is_dynamic
 
 
 def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):

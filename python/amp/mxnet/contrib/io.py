@@ -3,8 +3,8 @@
 import numpy as np
 
 from ... import nd
-from .._io_base import DataBatch, DataDesc, DataIter
 from .._missing import getter
+from ..io.data_iter import DataBatch, DataDesc, DataIter
 
 __all__ = ["DataLoaderIter"]
 

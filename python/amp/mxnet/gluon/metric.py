@@ -9,8 +9,8 @@ import numpy as np
 
 from ...base import ArgumentError
 from .. import metric
-from .._metric_base import EvalMetric, check_label_shapes, create_from, host
 from .._missing import getter
+from ..metric.eval_metric import EvalMetric, check_label_shapes, create_from, host
 
 __all__ = [
     "MAE",

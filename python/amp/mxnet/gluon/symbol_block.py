@@ -8,8 +8,8 @@ from ..._arrays import flattened, readable
 from ...base import ArgumentError, GraphError, dtype_name
 from ...executor import Executor, near_matches
 from ...sym import Symbol
-from .. import _dynamic_graphs
-from .._monitored_runs import MonitoredRuns
+from ..monitor.runs import MonitoredRuns
+from . import dynamic_graphs
 from .block import HybridBlock
 from .bound_executors import BoundExecutors
 from .graph_parameters import ParametersOfGraph
@@ -37,7 +37,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def __init__(self, outputs, inputs, params=None):
         super().__init__()
         self._symbol = _grouped(outputs)
-        self._is_dynamic = _dynamic_graphs.is_dynamic(self._symbol)
+        self._is_dynamic = dynamic_graphs.is_dynamic(self._symbol)
         self._input_names = _names_of(inputs)
         self._process = os.getpid()
         self._monitor = None  # MonitoredRuns
@@ -99,7 +99,7 @@ class SymbolBlock(ParametersOfGraph, HybridBlock):
     def _run_dynamic(self, arrays):
         with _recording.scope(is_recording=False):
             self._finish_parameters(arrays)
-        self._recorded_graph = self._recorded_graph or _dynamic_graphs.DynamicGraph(self._symbol)
+        self._recorded_graph = self._recorded_graph or dynamic_graphs.DynamicGraph(self._symbol)
         outputs = self._recorded_graph({**self._values(), **arrays})
         return outputs if len(outputs) > 1 else outputs[0]
 

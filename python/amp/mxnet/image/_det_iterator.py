@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base import ArgumentError
 from .. import random
-from .._io_base import DataDesc
+from ..io.data_iter import DataDesc
 from ._det_augmenters import CreateDetAugmenter
 from ._drawing import draw_box, restored, show
 from ._flat_labels import BOX, boxes_of

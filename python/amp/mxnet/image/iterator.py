@@ -11,8 +11,8 @@ from ..._core import numpy_dtype
 from ...base import ArgumentError, dtype_name
 from .. import np as mx_np
 from .. import recordio, util
-from .._io_base import DataBatch, DataDesc, DataIter
 from .._missing import getter
+from ..io.data_iter import DataBatch, DataDesc, DataIter
 from . import image
 from .augmenters import CreateAugmenter
 

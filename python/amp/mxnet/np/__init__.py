@@ -1,7 +1,7 @@
 """Arrays in NumPy's style: `mx.np.ndarray` and functions with NumPy's names and rules.
 
 Numbers become float32 where nothing else is said, as in MXNet. Functions run the operators that MXNet names `_npi_*`;
-what has no operator is computed by NumPy itself (`mx.np.host`) and a hybridized block with one runs without a graph.
+what has no operator is computed by NumPy itself (`numpy_fallback`), and a hybridized block with one has no graph.
 """
 
 import math as _math
@@ -14,7 +14,7 @@ from ...nd.operators import find_function as _find_operator
 from ...sym.operators import function_names as _function_names
 from . import fallback, fallback_linalg, linalg, protocols, random  # noqa: F401 - MXNet's modules
 from . import functions as _functions
-from . import host as _host
+from . import numpy_fallback as _numpy_fallback
 from . import operators_of_mxnet as _operators_of_mxnet
 from .array_class import ndarray
 from .create import (
@@ -95,7 +95,7 @@ _METHODS = (
 
 def _find(name):
     """The function of the module that has an operator, or that NumPy computes; None where there is neither."""
-    return _functions.find(name) or _host.find(name)
+    return _functions.find(name) or _numpy_fallback.find(name)
 
 
 def _method(name):
@@ -179,7 +179,7 @@ _internal = _Namespace(f"{__name__}._internal", ("_npi_", "_np_", "_"), _find_np
 def __getattr__(name):
     value = _core.numpy_dtype(name) if name == "bfloat16" else _find(name)
     if value is None:
-        raise _host.unknown(name, _functions.names())
+        raise _numpy_fallback.unknown(name, _functions.names())
     globals()[name] = value
     return value
 

@@ -9,9 +9,9 @@ from ...nd import methods
 from ...nd.operators import find_function as find_operator
 from .. import _generation
 from ..util import is_np_default_dtype
-from . import host
+from . import numpy_fallback
 from .create import array, asarray
-from .run import ANY, common, into, promoted, run
+from .invoke import ANY, common, into, promoted, run
 
 UNARY = (
     "exp expm1 log log10 log2 log1p sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan sinh cosh tanh "
@@ -71,7 +71,7 @@ def unary(name):
     takes_floats = kinds[0] or known in _OF_FLOATS
 
     def function(x, out=None, **options):
-        host.require_defaults(name, options)
+        numpy_fallback.require_defaults(name, options)
         if gives_truths and out is not None and out.dtype != np.bool_:
             raise TypeError(f"{name}: out is an array of truths, got {out.dtype.name}")
         x = asarray(x)
@@ -90,7 +90,7 @@ def binary(name):
     python_name = BINARY[name]
 
     def function(x1, x2, out=None, **options):
-        host.require_defaults(name, options)
+        numpy_fallback.require_defaults(name, options)
         if python_name == "truediv" and is_np_default_dtype():
             x1, x2 = _as_default_floats(x1), _as_default_floats(x2)
         if isinstance(x1, NDArray) or not isinstance(x2, NDArray):
@@ -110,7 +110,7 @@ def extreme(name):
     """NumPy's `maximum` or `minimum`."""
 
     def function(x1, x2, out=None, **options):
-        host.require_defaults(name, options)
+        numpy_fallback.require_defaults(name, options)
         first, second = (x1, x2) if isinstance(x1, NDArray) else (x2, x1)
         text = methods.scalar_text(second)
         if text is not None:
@@ -152,7 +152,7 @@ def where(condition, x=None, y=None):
     array([5., 8.])
     """
     if x is None or y is None:
-        return host.find("where")(condition)
+        return numpy_fallback.find("where")(condition)
     x, y = _beside(x, y), _beside(y, x)
     return run("_npi_where", [condition, *common([x, y], ANY)])
 

@@ -5,16 +5,16 @@ An argument that is an array of NumPy, a list or a number becomes an `ndarray`. 
 
 import functools
 
-from . import elementwise, matrices, pairs, parts, products, reductions, sets, shapes, statistics
+from . import binary, elementwise, matrices, products, rearrange, reductions, sets, shapes, statistics
 from .elementwise import BINARY, UNARY, UNARY_SYNONYMS
 from .examples import with_example
-from .host import otherwise
+from .numpy_fallback import otherwise
 
 _NAMED = {
     elementwise: "around clip result_type where",
     matrices: "cross diag diagflat diagonal inner kron outer trace tril triu vdot",
-    parts: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit insert meshgrid nan_to_num ndim "
-    "pad polyval roll rollaxis rot90 shape size take_along_axis vsplit",
+    rearrange: "append broadcast_arrays delete diff dsplit ediff1d fliplr flipud hsplit insert meshgrid nan_to_num "
+    "ndim pad polyval roll rollaxis rot90 shape size take_along_axis vsplit",
     products: "einsum tensordot",
     reductions: "cumsum dot matmul max min take",
     sets: "unique_all unique_counts unique_inverse unique_values",
@@ -32,7 +32,7 @@ _MAKERS = {
     **dict.fromkeys([*UNARY, *UNARY_SYNONYMS], elementwise.unary),
     **dict.fromkeys(BINARY, elementwise.binary),
     **dict.fromkeys(("maximum", "minimum"), elementwise.extreme),
-    **dict.fromkeys(pairs.NAMES, lambda name: otherwise(pairs.pair(name))),
+    **dict.fromkeys(binary.NAMES, lambda name: otherwise(binary.pair(name))),
 }
 
 

@@ -1,4 +1,4 @@
-"""Functions of arrays that become nodes of graphs: their operators run in Python (`amp.mxnet._array_operators`)."""
+"""Functions of arrays that become nodes of graphs: their operators run in Python (`operator.array_operators`)."""
 
 import functools
 

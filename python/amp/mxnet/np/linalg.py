@@ -8,16 +8,16 @@ from ... import _recording, _trace
 from ..._core import NDArray
 from .array_class import ndarray
 from .create import asarray
-from .factors import eigh, eigvalsh, pinv, qr, svd, svdvals
+from .decompositions import eigh, eigvalsh, pinv, qr, svd, svdvals
 from .graph_nodes import as_node
-from .host import linalg_otherwise, wrapped
+from .invoke import run
 from .matrices import cross as _cross
 from .matrices import diagonal as _diagonal
 from .matrices import outer
 from .matrices import trace as _trace_of
 from .norms import matrix_norm, norm, vector_norm
+from .numpy_fallback import linalg_otherwise, wrapped
 from .products import tensordot
-from .run import run
 from .shapes import reshape, swapaxes, transpose
 
 __all__ = [

@@ -2,10 +2,10 @@
 
 from .create import asarray
 from .elementwise import binary, unary
-from .host import otherwise
+from .invoke import FLOATS, INTEGERS, common, floats, run
+from .numpy_fallback import otherwise
 from .products import tensordot
 from .reductions import take
-from .run import FLOATS, INTEGERS, common, floats, run
 from .shapes import ravel, reshape, stack
 
 _multiply, _subtract, _negative = binary("multiply"), binary("subtract"), unary("negative")

@@ -5,10 +5,10 @@ import numpy as np
 from ... import _recording, _trace
 from ...sym.attributes import attribute_text
 from .create import asarray
-from .factors import svdvals
-from .host import linalg_otherwise
+from .decompositions import svdvals
+from .invoke import floats, run
+from .numpy_fallback import linalg_otherwise
 from .reductions import MADE, max, min  # noqa: A004 - NumPy's names
-from .run import floats, run
 from .shapes import expand_dims, moveaxis, ravel, reshape, transpose
 
 _INFINITIES = {"inf": np.inf, "-inf": -np.inf}  # MXNet's names

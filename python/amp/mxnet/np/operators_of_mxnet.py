@@ -12,8 +12,8 @@ from ...base import ArgumentError
 from . import functions, linalg
 from .array_class import ndarray
 from .create import asarray, tri
+from .invoke import into
 from .reductions import take
-from .run import into
 
 
 def boolean_mask(data, index, axis=0, out=None):

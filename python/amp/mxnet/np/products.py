@@ -3,8 +3,8 @@
 from ..._core import NDArray
 from ...base import ArgumentError
 from ...sym.attributes import attribute_text
-from . import host
-from .run import FLOATS, INTEGERS, common, run
+from . import numpy_fallback
+from .invoke import FLOATS, INTEGERS, common, run
 
 
 def einsum(subscripts, *operands, out=None, optimize=False):
@@ -20,7 +20,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     is_plain = isinstance(subscripts, str) and all(isinstance(a, NDArray) for a in operands)
     arrays = common(operands, FLOATS + INTEGERS) if is_plain and operands else None
     if arrays is None:
-        return host.find("einsum")(subscripts, *operands, out=out, optimize=optimize)
+        return numpy_fallback.find("einsum")(subscripts, *operands, out=out, optimize=optimize)
     return run("_npi_einsum", arrays, {"num_args": str(len(arrays)), "subscripts": subscripts}, out)
 
 
@@ -34,7 +34,7 @@ def tensordot(a, b, axes=2):
     """
     arrays = common([a, b], FLOATS)
     if arrays is None:
-        return host.find("tensordot")(a, b, axes)
+        return numpy_fallback.find("tensordot")(a, b, axes)
     if hasattr(axes, "__index__"):
         return run("_npi_tensordot_int_axes", arrays, {"axes": str(int(axes))})
     left, right = ((axis,) if hasattr(axis, "__index__") else tuple(axis) for axis in axes)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from ..._core import NDArray
-from . import functions, host
+from . import functions, numpy_fallback
 from .array_class import ndarray
 
 
@@ -19,7 +19,7 @@ def array_function(self, function, types, args, kwargs):
         return NotImplemented
     own = _own(function)
     if own is None or _is_numpys(kwargs.get("out")):
-        return host.on_host(f"numpy.{function.__name__}", function, args, kwargs)
+        return numpy_fallback.on_host(f"numpy.{function.__name__}", function, args, kwargs)
     return own(*_ours(args), **{key: _ours(value) for key, value in kwargs.items()})
 
 

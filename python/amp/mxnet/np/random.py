@@ -20,7 +20,7 @@ from . import functions
 from .array_class import ndarray
 from .create import asarray, of_dtype
 from .gamma import draw as draw_gamma
-from .run import run
+from .invoke import run
 
 __all__ = [
     "beta",

@@ -6,7 +6,7 @@ from ...sym.attributes import attribute_text
 from ..util import is_np_default_dtype
 from .create import array, asarray
 from .examples import with_example
-from .run import floats, run
+from .invoke import floats, run
 from .shapes import ravel
 
 

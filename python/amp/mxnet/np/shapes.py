@@ -6,8 +6,8 @@ from ...base import ArgumentError
 from ...nd.create import _moved
 from ...sym.attributes import attribute_text
 from .create import asarray
-from .host import otherwise
-from .run import ANY, common, run
+from .invoke import ANY, common, run
+from .numpy_fallback import otherwise
 
 
 def reshape(a, newshape, order="C"):

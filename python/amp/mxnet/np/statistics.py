@@ -8,9 +8,9 @@ from ..._core import NDArray
 from ...sym.attributes import attribute_text
 from .create import asarray
 from .elementwise import binary
-from .host import otherwise
+from .invoke import floats, run
+from .numpy_fallback import otherwise
 from .reductions import MADE, max, min  # noqa: A004 - NumPy's names
-from .run import floats, run
 from .shapes import broadcast_to
 
 _subtract, _not_equal = binary("subtract"), binary("not_equal")

@@ -7,8 +7,8 @@ import numpy as np
 from ...sym.attributes import attribute_text
 from ..np.create import asarray, ones
 from ..np.elementwise import where
-from ..np.host_gradients import computed
-from ..np.run import run
+from ..np.invoke import run
+from ..np.numpy_fallback_gradients import computed
 from ..np.shapes import broadcast_to, reshape
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from ... import _devices
 from ...sym.attributes import attribute_text
 from ..np import random as _random
+from ..np.invoke import run
 from ..np.random import *  # noqa: F403 - all of them
 from ..np.random import as_parameter, as_result, normal, uniform, whole_size
-from ..np.run import run
 
 __all__ = [*_random.__all__, "bernoulli", "categorical", "normal_n", "uniform_n"]
 

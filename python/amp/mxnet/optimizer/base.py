@@ -11,7 +11,7 @@ from ... import nd
 from ...base import ArgumentError, did_you_mean
 from ..lr_scheduler import LRScheduler
 from ..util import is_np_array
-from . import for_mxnet, of_mxnet
+from . import for_mxnet, state_files
 from .elementwise import run_formula
 from .of_generations import is_of_2
 
@@ -344,7 +344,7 @@ class Updater:
         if isinstance(loaded, tuple) and len(loaded) == 2:
             loaded, optimizer = loaded
         try:
-            if isinstance(optimizer, of_mxnet.Saved):
+            if isinstance(optimizer, state_files.Saved):
                 optimizer = _optimizer_of(optimizer)
             if isinstance(loaded, dict):
                 loaded = {index: _arrays(state) for index, state in loaded.items()}
@@ -375,7 +375,7 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) in (("ml_dtypes", "bfloat16"), ("builtins", "bytearray")):
             return super().find_class(module, name)
         if module.partition(".")[0] == "mxnet":
-            return of_mxnet.saved_class(name)
+            return state_files.saved_class(name)
         known = {*Optimizer.opt_registry.values(), *_subclasses(LRScheduler)}
         for klass in known:
             if (klass.__module__, klass.__qualname__) == (module, name):
@@ -401,12 +401,12 @@ def _optimizer_of(saved):
     """Our optimizer, and scheduler, with what MXNet saved of its own."""
     optimizer = Optimizer.create_optimizer(type(saved).__name__)
     known = vars(optimizer)
-    numbers = of_mxnet.numbers_of(saved)
+    numbers = state_files.numbers_of(saved)
     for theirs, ours in for_mxnet.NAMES_OF_2.get(type(saved).__name__, {}).items():
         if theirs in numbers and ours not in numbers:
             numbers[ours] = numbers[theirs]
     known.update((name, value) for name, value in numbers.items() if name in known)
-    if isinstance(saved.attributes.get("lr_scheduler"), of_mxnet.Saved):
+    if isinstance(saved.attributes.get("lr_scheduler"), state_files.Saved):
         optimizer.lr_scheduler = _scheduler_of(saved.attributes["lr_scheduler"], optimizer.num_update)
     return optimizer
 
@@ -417,7 +417,7 @@ def _scheduler_of(saved, num_update):
     if klass is None:
         raise ArgumentError(f"the states name the scheduler {name}, which is not registered")
     scheduler = klass.__new__(klass)
-    vars(scheduler).update(of_mxnet.numbers_of(saved))
+    vars(scheduler).update(state_files.numbers_of(saved))
     try:
         float(copy.deepcopy(scheduler)(num_update))
     except Exception as error:
@@ -428,6 +428,6 @@ def _scheduler_of(saved, num_update):
 def _arrays(state):
     if isinstance(state, (list, tuple)):
         return tuple(_arrays(one) for one in state)
-    if isinstance(state, of_mxnet.Saved):
-        return of_mxnet.array_of(state)
+    if isinstance(state, state_files.Saved):
+        return state_files.array_of(state)
     return nd.NDArray(state).copy() if isinstance(state, np.ndarray) else state

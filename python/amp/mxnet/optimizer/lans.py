@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .several import _ARRAYS, _by_name, _each, _f32, _written
+from .multi_tensor import _ARRAYS, _by_name, _each, _f32, _written
 
 __all__ = ["FUNCTIONS"]
 

@@ -5,7 +5,7 @@ import logging
 from .... import nd
 from ....base import ArgumentError
 from ... import optimizer as optimizers
-from ..._module import Module
+from ...module.module import Module
 from .svrg_optimizer import _SVRGOptimizer  # noqa: F401 - registered, and MXNet's name here
 
 __all__ = ["SVRGModule"]

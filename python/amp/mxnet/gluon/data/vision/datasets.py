@@ -10,8 +10,8 @@ from ..... import nd
 from .....base import ArgumentError
 from .... import image, recordio, util
 from .... import np as mx_np
-from ...._io_files import read_idx
 from ...._missing import getter
+from ....io.files import read_idx
 from ..dataset import Dataset, RecordFileDataset
 
 __all__ = [

@@ -1,0 +1,180 @@
+"""The pages in docs/ and the README keep their promises: Python blocks run, links lead somewhere, named tests exist."""
+
+import re
+
+import pytest
+
+import amp
+from amp import commands
+
+PAGES = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/benchmark.md",
+    "docs/design.md",
+    "docs/distributed.md",
+    "docs/environment_variables.md",
+    "docs/migrating_from_mxnet.md",
+    "docs/machines.md",
+    "docs/precision.md",
+    "docs/performance.md",
+    "docs/threads.md",
+]
+
+
+def python_blocks(text):
+    """[(number of the first line, code)]"""
+    return [
+        (text[: match.start(1)].count("\n") + 1, match[1])
+        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    ]
+
+
+def test_precision_runs(repository):
+    """The blocks run one after the other in one namespace; tracebacks show the page's own lines."""
+    path = repository / "docs" / "precision.md"
+    blocks = python_blocks(path.read_text())
+    assert len(blocks) >= 5
+    names = {}
+    for line, code in blocks:
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_migration_runs(repository, tmp_path, monkeypatch):
+    """What a program of MXNet becomes, block by block in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "migrating_from_mxnet.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_distributed_runs(repository):
+    """Each block is a program of its own."""
+    path = repository / "docs" / "distributed.md"
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), {})
+
+
+def test_machines_runs(repository, tmp_path, monkeypatch):
+    """In a folder with a machine file, here a copy of a class."""
+    machines = repository / "src" / "program" / "machines"
+    (tmp_path / "machine.json").write_bytes((machines / "avx512_core.json").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "machines.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_precision_explains_every_option(repository):
+    from amp._options import OPTIONS
+
+    page = (repository / "docs" / "precision.md").read_text()
+    code = "".join(code for _, code in python_blocks(page))
+    assert [option for option in OPTIONS if f"{option}=" not in code and f"{option}:" not in code] == []
+
+
+def test_what_why_prints_is_what_the_page_shows(repository, capsys):
+    page = (repository / "docs" / "precision.md").read_text()
+    names = {}
+    exec("\n".join(code for _, code in python_blocks(page)), names)
+    printed = capsys.readouterr().out
+    shown = "".join(line[2:] + "\n" for line in page.splitlines() if re.match(r"#( relu_output|   \w+_output)", line))
+    assert shown == printed and shown.count("\n") == 3
+
+
+def test_every_weakness_has_a_row_and_its_tests_exist(repository):
+    page = (repository / "docs" / "precision.md").read_text()
+    rows = re.findall(r"^\| (W\d+) \|.*\| ([^|]*) \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == [f"W{number}" for number in range(1, 19)]
+    python = (repository / "tests/python/amp/test_mxnet_differences.py").read_text()
+    cpp = "".join(path.read_text() for path in (repository / "tests/cpp/passes").glob("*.cc"))
+    for name, tests in rows:
+        for test in re.findall(r"`([^`]*)`", tests):
+            if test.endswith(".py"):
+                assert (repository / "tests" / "python" / "amp" / test).is_file()
+            elif "." in test.removesuffix("..."):
+                assert f"TEST({test.replace('.', ', ')})" in cpp, test
+            else:
+                assert test == f"{name.lower()}_..." and f"def test_{name.lower()}_" in python, test
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(repository, page):
+    path = repository / page
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
+        assert "://" in target or (path.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_table_of_documents(repository):
+    text = (repository / "README.md").read_text()
+    assert [page for page in PAGES[1:] if f"| [{page}]({page}) |" not in text] == []
+
+
+# ---- README ----
+
+
+def test_readme_runs(repository, tmp_path, monkeypatch, capsys):
+    """Its Python blocks run one after the other. A clone has no file that the first of them could need."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for line, code in python_blocks((repository / "README.md").read_text()):
+        exec(compile("\n" * (line - 1) + code, "README.md", "exec"), names)
+    float32, bfloat16 = capsys.readouterr().out.split("\n")[0].split()
+    assert float32 == bfloat16
+    assert (tmp_path / "resnet50-bf16-symbol.json").is_file()
+
+
+def test_what_readme_shows_is_what_diff_prints(repository, tmp_path, capsys):
+    net = amp.sym.Convolution(amp.sym.Variable("data"), kernel=(3, 3), num_filter=8, name="conv")
+    net = amp.sym.Activation(amp.sym.BatchNorm(net, fix_gamma=False, name="bn"), act_type="relu", name="relu")
+    net = amp.sym.softmax(amp.sym.FullyConnected(net, num_hidden=10, name="fc"), name="softmax")
+    params = amp.model_zoo.seeded_params(net, {"data": (1, 3, 8, 8)})
+    amp.save_checkpoint(str(tmp_path / "before"), 0, net, *params)
+    low = amp.convert_model(net, *params, "float32", "bfloat16", cast_params_offline=True)
+    amp.save_checkpoint(str(tmp_path / "after"), 0, *low)
+    assert commands.run(commands.parse(["diff", str(tmp_path / "before"), str(tmp_path / "after")])) == 0
+    readme = (repository / "README.md").read_text()
+    shown = re.search(r"^```text\n(casts added.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
+    assert capsys.readouterr().out.startswith(shown)
+
+
+def test_commands_of_readme_are_known(repository):
+    """Every line of a shell block calls a target of make, or a command of `amp` with options that it has."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (repository / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    lines = [line.partition("#")[0].split() for block in blocks for line in block.splitlines()]
+    assert len(lines) > 5
+    makefile = (repository / "Makefile").read_text()
+    for program, command, *arguments in lines:
+        if program == "make":
+            assert f"\n{command}:" in makefile
+        else:
+            assert program == "amp"
+            commands.parse([command, *arguments])
+
+
+# ---- environment variables ----
+
+
+def variables_read(repository):
+    """Names of environment variables in the sources of the library and the package."""
+    names = set()
+    for path in [*(repository / "src").rglob("*.cc"), *(repository / "src").rglob("*.h")]:
+        names.update(re.findall(r'\b(?:getenv|EnvValue|EnvFlag)\("(\w+)"', path.read_text()))
+    for path in (repository / "python" / "amp").rglob("*.py"):
+        code = "\n".join(line for line in path.read_text().splitlines() if not re.match(r" *(>>>|\.\.\.) ", line))
+        names.update(re.findall(r'\b(?:getenv|environ\.get|environ\.setdefault)\("(\w+)"|\benviron\["(\w+)"\]', code))
+    return {name if isinstance(name, str) else "".join(name) for name in names}
+
+
+def test_the_page_of_environment_variables_has_what_is_read(repository):
+    page = (repository / "docs" / "environment_variables.md").read_text()
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    read = variables_read(repository)
+    assert {"AMP_BACKEND", "AMP_VERBOSE", "AMP_MAX_ISA", "OMP_NUM_THREADS"} <= read
+    assert read - listed == set()
+    paths = [*(repository / "tests").rglob("*.*"), *(repository / "benchmarks").rglob("*.*")]
+    others = "".join(path.read_text() for path in paths if path.suffix in (".py", ".cc", ".h"))
+    assert [name for name in listed - read if f'"{name}"' not in others] == []
