@@ -69,7 +69,7 @@ double RMod(double x, double s) { return Remainder(s, x); }
 double ToPower(double x, double s) { return std::pow(x, s); }
 double RToPower(double x, double s) { return std::pow(s, x); }
 double Larger(double x, double s) { return x > s || std::isnan(x) ? x : s; }
-double Min(double x, double s) { return x < s || std::isnan(x) ? x : s; }
+double Smaller(double x, double s) { return x < s || std::isnan(x) ? x : s; }
 
 std::uint64_t IntPlus(std::int64_t x, std::int64_t s) { return U(x) + U(s); }
 std::uint64_t IntMinus(std::int64_t x, std::int64_t s) { return U(x) - U(s); }
