@@ -30,7 +30,7 @@ endfunction()
 set(AMP_PUBLIC_KERNELS_HEADERS base/cpu elementwise/cast elementwise/map movement/pad)
 set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
     sample_key step step_cost step_features)
-set(AMP_PUBLIC_DNNL_HEADERS backend compile cpu_info plan session)
+set(AMP_PUBLIC_DNNL_HEADERS backend compile compile_options cpu_info plan session)
 set(AMP_PUBLIC_RUNTIME_HEADERS bind bind_options check_arrays executor gradient_executor profile random_key run_lock)
 set(AMP_PUBLIC_DIST_HEADERS all_reduce buffer_pool comm local_comm mpi_comm ring ring_backward ring_forward)
 set(AMP_PRIVATE_HEADERS json_text)

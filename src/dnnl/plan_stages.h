@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/compile.h"
+#include "dnnl/compile_options.h"
 #include "passes/pipeline.h"
 #include "program/kernel_choice.h"
 #include "program/lowering.h"
@@ -13,6 +13,8 @@
 #include "program/program_text.h"
 
 namespace amp::onednn {
+
+class ConstantStore;
 
 // What the stages read and change.
 struct PlanState {

@@ -1,0 +1,43 @@
+// What whoever compiles a plan chooses.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "dnnl/backend.h"
+#include "passes/alternate.h"
+#include "passes/numeric_mode.h"
+
+namespace amp {
+class KernelChooser;
+class MachineTable;
+}  // namespace amp
+
+namespace amp::onednn {
+
+class BodyPlans;
+
+// Stages of a plan that AMP_DISABLE_PASSES may leave out.
+inline constexpr std::array<const char*, 7> kOptionalPlanStages = {
+    "PlanBodies", "FoldPads", "FusePostOps", "FuseMaps", "AliasConcats", "ChooseLayouts", "ChooseKernels"};
+
+struct CompileOptions {
+  Backend backend = Backend::kOneDnn;
+  int num_threads = 0;  // 0: kernels::DefaultThreads()
+  NumericMode mode = NumericMode::kFast;
+  // Whose times say which bfloat16 nodes compute in float32 around their stored operands; null: none do where the CPU
+  // has the arithmetic.
+  std::shared_ptr<const MachineTable> machine = nullptr;
+  // Makes plans of bodies of control flow, see runtime/bound_bodies.h; null: they run on reference kernels.
+  std::shared_ptr<BodyPlans> bodies = nullptr;
+  // Chooses among kernels of ours and the library's; null: the library's. Asked in mode fast only.
+  std::shared_ptr<const KernelChooser> kernels = nullptr;
+  // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
+  std::optional<std::size_t> num_forward_outputs = {};
+  AlternateSettings alternate = {};  // which nodes keep small numbers
+  bool count_denormals = false;      // count what the others lose
+};
+
+}  // namespace amp::onednn
