@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core, checkpoint, comparison, conversion, inspection, report
 from ._facts_text import print_facts, shape_text, size_text
-from ._options import OPTIONS
+from ._options.conversion import OPTIONS
 from .base import ArgumentError, cpu_info, dtype_name
 from .executor import Executor, with_tiling
 

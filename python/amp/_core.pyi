@@ -164,11 +164,7 @@ class Executor:
         arguments: Mapping[str, Any],
         auxiliary_states: Mapping[str, Any],
         input_types: Mapping[str, tuple[Any, Any]],
-        backend: str | None,
-        reduce_precision: tuple[str, bool] | None,
-        num_threads: int,
-        mode: str,
-        monitor: bool,
+        options: Mapping[str, Any],
     ) -> None: ...
     def run(self, inputs: Sequence[Any]) -> list[NDArray]: ...
     def run_into(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None: ...
@@ -193,12 +189,7 @@ class GradientExecutor:
         variable_types: Mapping[str, tuple[Any, Any]],
         differentiated: Sequence[str],
         is_train: bool,
-        backend: str | None,
-        reduce_precision: Mapping[str, Any] | None,
-        num_threads: int,
-        mode: str,
-        machine: str,
-        memory_budget: int | None,
+        options: Mapping[str, Any],
     ) -> None: ...
     def clone(self) -> GradientExecutor: ...
     def forward(self, inputs: Sequence[Any], random_key: tuple[int, int]) -> list[NDArray]: ...

@@ -51,15 +51,15 @@ class GradientRuns:
     `arrays` is {name: NDArray} of arguments and auxiliary states that runs read as they are then; `input_types` is
     {name: (dtype, shape)} of the other variables. `requests` is what `requests_of` gives; `of_integers` says what a
     request for an array of integers is: 'error', 'none', or 'written', as in MXNet. `gradients` ({name: NDArray}) are
-    the arrays to write to; those that are missing are new and hold zeros. `options` are the remaining arguments of the
-    extension's class.
+    the arrays to write to; those that are missing are new and hold zeros. `settings` are the
+    options for the extension's class.
     """
 
-    def __init__(self, sym, arrays, input_types, requests, *, of_integers, gradients, is_train, options):
+    def __init__(self, sym, arrays, input_types, requests, *, of_integers, gradients, is_train, settings):
         self.arrays = arrays
         types = {name: (array.dtype, array.shape) for name, array in arrays.items()} | input_types
         self._differentiated = _differentiated(requests, types, of_integers)
-        self.handle = _core.GradientExecutor(sym._handle, types, self._differentiated, is_train, *options)
+        self.handle = _core.GradientExecutor(sym._handle, types, self._differentiated, is_train, settings)
         gradient_types = dict(zip(self._differentiated, self.handle.gradient_types()))
         self.gradients = {
             name: gradients.get(name) if gradients.get(name) is not None else NDArray(np.zeros(shape, dtype)).copy()

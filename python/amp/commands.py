@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from . import _actions, _core, demo
-from ._options import OPTIONS
+from ._options.conversion import OPTIONS
 from .base import ArgumentError, Error, dtype_name
 
 USER_ERROR = 2

@@ -5,8 +5,8 @@ What each argument may be is checked here, what it means to a model is decided b
 
 from . import _core
 from ._arrays import readable_dict
-from ._options import by_name, check_options, declared_dtype, is_float, is_one_dtype
-from ._signatures import MXNETS, with_options
+from ._options.conversion import by_name, check_options, declared_dtype, is_float, is_one_dtype
+from ._options.signatures import MXNETS, with_options
 from .base import ArgumentError, dtype_name
 from .sym import Symbol
 

@@ -8,12 +8,22 @@ from . import _core
 from ._arrays import readable
 from ._executor_gradients import RunsWithGradients, near_matches, profile_of
 from ._gradient_runs import GradientRuns, array_of, requests_of
-from ._options import check_options, machine_name
+from ._options.executor import (
+    PUBLIC,
+    require_options,
+    settings_of_gradients,
+    settings_of_plain_runs,
+    with_executor_options,
+)
 from .base import ArgumentError, UnsupportedError, dtype_name
 from .sym import Symbol
 from .sym.slots import inputs_of
 
 
+@with_executor_options(
+    "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune grad_req "
+    "memory_budget count_denormals"
+)
 class Executor(RunsWithGradients):
     """A model bound to input shapes, ready to be called.
 
@@ -23,31 +33,21 @@ class Executor(RunsWithGradients):
     its own, so changing them later has no effect.
 
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
-    backend: 'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.
-    reduce_precision: a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as
-        `convert_model(..., cast_params_offline=True)` does, or a dict {option: value} of its options. A CPU without
-        bfloat16 arithmetic runs the model as it is, with a warning, unless the dict has 'emulate': True.
-    mode: 'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms; 'exact'
-        gives every tensor the value that it would have if each node ran alone, on any number of threads.
-    num_threads: of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its
-        affinity mask, a cgroup's quota). A run uses fewer where others need them, with the same bits.
-    monitor: whether `run_monitored` will be called: a second plan is built for it.
+    {backend}
+    {reduce_precision}
+    {mode}
+    {num_threads}
+    {monitor}
     tiling_accum, tile_k: sum the products of dense layers and matrix products in tiles of `tile_k`, and add up the
         tiles in float32 ('fp32') or in bfloat16 ('bf16', rounded after each tile). Nodes whose own attributes
         `__tiling_accum__` and `__tile_k__` say something follow these.
-    machine: 'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low
-        precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, and
-        in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what was
-        decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. See
-        amp.convert_model and docs/precision.md.
-    tune: whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep the
-        fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record says
-        without timing anything. See docs/machines.md.
+    {machine}
+    {tune}
     grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
         all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
         an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
-    count_denormals: whether `flushed_counts` tells what bfloat16 instructions made zero. Products run twice.
-    memory_budget: with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.
+    {count_denormals}
+    {memory_budget}
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
     Calls from several threads take turns. In a child process after fork() an executor of the parent raises Error
@@ -67,38 +67,21 @@ class Executor(RunsWithGradients):
         input_shapes,
         *,
         input_dtypes=None,
-        backend=None,
-        reduce_precision=None,
-        mode="fast",
-        num_threads=None,
-        monitor=False,
         tiling_accum=None,
         tile_k=None,
-        machine="this",
-        tune=False,
         grad_req="null",
-        memory_budget=None,
-        count_denormals=False,
+        **options,
     ):
+        require_options(options, PUBLIC, "Executor.__init__()")
         if not isinstance(sym, Symbol):
             raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
         sym = with_tiling(sym, tiling_accum, tile_k)
         arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
-        options = {
-            "backend": backend,
-            "reduce_precision": reduce_precision,
-            "num_threads": num_threads,
-            "mode": mode,
-            "monitor": monitor,
-            "machine": machine,
-            "tune": tune,
-            "count_denormals": count_denormals,
-        }
         types = _input_types(input_shapes, input_dtypes)
         requests = requests_of(sym, grad_req)
         if any(request != "null" for request in requests.values()):
-            given = {**options, "of_integers": _of_integers(grad_req), "memory_budget": memory_budget}
-            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **given)
+            how = {"of_integers": _of_integers(grad_req), **options}
+            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **how)
             if not self._runs.gradients:
                 raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
             types |= {name: (array.dtype, array.shape) for name, array in self._runs.arrays.items()}
@@ -297,20 +280,10 @@ def gradient_runs(
     of_integers="error",
     gradients=None,
     is_train=True,
-    memory_budget=None,
-    backend=None,
-    reduce_precision=None,
-    num_threads=None,
-    mode="fast",
-    monitor=False,
-    machine="this",
-    tune=False,
-    count_denormals=False,
+    **options,
 ):
     """Runs with gradients, see _gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
-    for name, given in (("monitor", monitor), ("tune", tune)):
-        if given:
-            raise ArgumentError(f"{name}: not for an executor with gradients")
+    settings = settings_of_gradients(sym, **options)
     given = {
         **_only(arg_params, sym.list_arguments()),
         **_only(aux_params, sym.list_auxiliary_states()),
@@ -323,73 +296,18 @@ def gradient_runs(
         of_integers=of_integers,
         gradients=gradients or {},
         is_train=is_train,
-        options=gradient_options(
-            sym, backend, reduce_precision, num_threads, mode, machine, memory_budget, count_denormals
-        ),
+        settings=settings,
     )
 
 
-def gradient_options(
-    sym,
-    backend=None,
-    reduce_precision=None,
-    num_threads=None,
-    mode="fast",
-    machine="this",
-    memory_budget=None,
-    count_denormals=False,
-):
-    """The last arguments of the extension's executor with gradients."""
-    return (
-        backend,
-        _reduce_options(sym, reduce_precision),
-        _thread_count(num_threads),
-        _mode(mode),
-        machine_name("machine", _machine(reduce_precision, machine)),
-        _budget(memory_budget),
-        bool(count_denormals),
-    )
-
-
-def _budget(memory_budget):
-    if memory_budget is None:
-        return None
-    if isinstance(memory_budget, bool) or not isinstance(memory_budget, (int, np.integer)) or memory_budget < 0:
-        raise ArgumentError(f"memory_budget: expected None or a number of bytes, got {memory_budget!r}")
-    return int(memory_budget)
-
-
-def bind(
-    sym,
-    arg_params,
-    aux_params,
-    input_types,
-    *,
-    backend=None,
-    reduce_precision=None,
-    num_threads=None,
-    mode="fast",
-    monitor=False,
-    machine="this",
-    tune=False,
-    forced_kernel="",
-    count_denormals=False,
-):
-    """The extension's executor. `forced_kernel` is for measurements: a kernel wherever it can compute a layer."""
+def bind(sym, arg_params, aux_params, input_types, **options):
+    """The extension's executor; what `options` may be says the table of options."""
     return _core.Executor(
         sym._handle,
         _only(arg_params, sym.list_arguments()),
         _only(aux_params, sym.list_auxiliary_states()),
         input_types,
-        backend,
-        _reduce_options(sym, reduce_precision),
-        _thread_count(num_threads),
-        _mode(mode),
-        bool(monitor),
-        machine_name("machine", _machine(reduce_precision, machine)),
-        _tune(tune),
-        forced_kernel,
-        bool(count_denormals),
+        settings_of_plain_runs(sym, **options),
     )
 
 
@@ -404,44 +322,6 @@ def _input_types(shapes, dtypes):
     if not isinstance(dtypes, dict):
         dtypes = {} if dtypes is None else dict.fromkeys(shapes, dtypes)
     return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
-
-
-def _reduce_options(sym, reduce_precision):
-    """None or the extension's options."""
-    if reduce_precision is None:
-        return None
-    given = reduce_precision if isinstance(reduce_precision, dict) else {"target_dtype": reduce_precision}
-    return check_options(sym, given)[0]
-
-
-def _machine(reduce_precision, machine):
-    """Options of a conversion may name one, too."""
-    named = reduce_precision.get("machine") if isinstance(reduce_precision, dict) else None
-    if named is None or named == machine:
-        return machine
-    if machine != "this":
-        raise ArgumentError(f"machine: got {machine!r}, and {named!r} among the options of reduce_precision")
-    return named
-
-
-def _mode(mode):
-    if mode not in ("fast", "exact"):
-        raise ArgumentError(f"mode: expected 'fast' or 'exact', got {mode!r}")
-    return mode
-
-
-def _tune(tune):
-    if not isinstance(tune, bool):
-        raise ArgumentError(f"tune: expected True or False, got {tune!r}")
-    return tune
-
-
-def _thread_count(num_threads):
-    if num_threads is None:
-        return 0
-    if not isinstance(num_threads, (int, np.integer)) or not 1 <= num_threads <= 1024:
-        raise ArgumentError(f"num_threads: expected None or a number from 1 to 1024, got {num_threads!r}")
-    return int(num_threads)
 
 
 def with_tiling(sym, tiling_accum, tile_k):

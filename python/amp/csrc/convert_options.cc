@@ -6,13 +6,6 @@
 namespace amp::python {
 namespace {
 
-// The value of an option, or nullopt where nothing is said. Python has checked its form.
-template <class T>
-std::optional<T> ValueOf(const py::dict& options, const char* key) {
-  if (!options.contains(key)) return std::nullopt;
-  return options[key].cast<T>();
-}
-
 bool FlagOf(const py::dict& options, const char* key) { return ValueOf<bool>(options, key).value_or(false); }
 
 std::optional<std::vector<ConditionalOp>> ConditionalOf(const py::dict& options, const char* key) {
@@ -83,14 +76,6 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");
   return result;
-}
-
-ReduceOptions ReduceOptionsOf(const py::dict& given) {
-  ReduceOptions reduce;
-  reduce.emulate = given.contains("emulate") && given["emulate"].cast<bool>();
-  reduce.conversion = ConvertOptionsOf(given);
-  reduce.target = reduce.conversion.target;
-  return reduce;
 }
 
 }  // namespace amp::python

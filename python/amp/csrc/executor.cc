@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "alternate.h"
+#include "bind_options.h"
 #include "bindings.h"
-#include "convert_options.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/probe_machine.h"
 #include "gil.h"
@@ -21,35 +21,20 @@ namespace amp::python {
 namespace {
 
 std::unique_ptr<Executor> BuildExecutor(const Symbol& symbol, const py::dict& args, const py::dict& aux,
-                                        const py::dict& input_types, const std::optional<std::string>& backend,
-                                        const std::optional<py::dict>& reduce, int num_threads, const std::string& mode,
-                                        bool monitor, const std::string& machine, bool tune,
-                                        const std::string& forced_kernel, bool count_denormals) {
+                                        const py::dict& input_types, const py::dict& given) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
-  BindOptions options;
-  options.num_threads = num_threads;
-  options.mode = NumericModeFromName(mode);
-  options.monitor = monitor;
-  options.count_denormals = count_denormals;
-  options.machine = machine;
-  options.tune = tune;
-  options.forced_kernel = forced_kernel;
-  if (backend) options.backend = BackendFromName(*backend);
-  if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
+  const BindOptions options = BindOptionsOf(given);
   std::unique_ptr<Executor> executor;
   ReleaseGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
   return executor;
 }
 
 py::list ChosenKernelList(const Symbol& symbol, const py::dict& args, const py::dict& aux, const py::dict& input_types,
-                          const std::optional<py::dict>& reduce, int num_threads, const std::string& machine) {
+                          const py::dict& given) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
-  BindOptions options;
-  options.num_threads = num_threads;
-  options.machine = machine;
-  if (reduce) options.reduce_precision = ReduceOptionsOf(*reduce);
+  const BindOptions options = BindOptionsOf(given);
   std::vector<LayerDecision> layers;
   ReleaseGil([&] { layers = ChosenKernels(symbol, params, types, options); });
   py::list list;
@@ -234,9 +219,7 @@ void BindExecutor(py::module_& module) {
   BindProfile(module);
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&BuildExecutor), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
-           py::arg("input_types"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("monitor"), py::arg("machine"), py::arg("tune"), py::arg("forced_kernel"),
-           py::arg("count_denormals"))
+           py::arg("input_types"), py::arg("options"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
@@ -278,7 +261,7 @@ void BindExecutor(py::module_& module) {
       },
       "Names of the kernels that may compute a layer in place of oneDNN.");
   module.def("chosen_kernels", &ChosenKernelList, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
-             py::arg("input_types"), py::arg("reduce_precision"), py::arg("num_threads"), py::arg("machine"),
+             py::arg("input_types"), py::arg("options"),
              "Pairs (layer, kernel) of the plan that an executor would have on a CPU of that class.");
   module.def(
       "machine_header",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "alternate.h"
+#include "bind_options.h"
 #include "bindings.h"
 #include "convert_options.h"
 #include "gil.h"
@@ -15,19 +16,10 @@ namespace {
 
 std::unique_ptr<GradientExecutor> BuildGradientExecutor(const Symbol& symbol, const py::dict& variable_types,
                                                         const std::vector<std::string>& differentiated, bool is_train,
-                                                        const std::optional<std::string>& backend,
-                                                        const std::optional<py::dict>& reduce, int num_threads,
-                                                        const std::string& mode, const std::string& machine,
-                                                        std::optional<std::int64_t> memory_budget,
-                                                        bool count_denormals) {
+                                                        const py::dict& given) {
   const TypeMap types = TypeMapOf(variable_types);
-  GradientBindOptions options{is_train, memory_budget, {}};
-  options.bind.num_threads = num_threads;
-  options.bind.mode = NumericModeFromName(mode);
-  options.bind.machine = machine;
-  options.bind.count_denormals = count_denormals;
-  if (backend) options.bind.backend = BackendFromName(*backend);
-  if (reduce) options.bind.reduce_precision = ReduceOptionsOf(*reduce);
+  const auto memory_budget = ValueOf<std::int64_t>(given, "memory_budget");
+  const GradientBindOptions options{is_train, memory_budget, BindOptionsOf(given)};
   std::unique_ptr<GradientExecutor> executor;
   ReleaseGil([&] { executor = std::make_unique<GradientExecutor>(symbol, types, differentiated, options); });
   return executor;
@@ -87,8 +79,7 @@ RunProfile ProfileWithGradients(GradientExecutor& executor, const py::sequence& 
 void BindGradientExecutor(py::module_& module) {
   py::class_<GradientExecutor>(module, "GradientExecutor", "A symbol bound with gradients; amp.Executor wraps it.")
       .def(py::init(&BuildGradientExecutor), py::arg("symbol"), py::arg("variable_types"), py::arg("differentiated"),
-           py::arg("is_train"), py::arg("backend"), py::arg("reduce_precision"), py::arg("num_threads"),
-           py::arg("mode"), py::arg("machine"), py::arg("memory_budget"), py::arg("count_denormals"))
+           py::arg("is_train"), py::arg("options"))
       .def("clone", &GradientExecutor::Clone, "Another one of the same plan, with memory of its own.")
       .def("forward", &Forward, py::arg("inputs"), py::arg("random_key"))
       .def("backward", &Backward, py::arg("head_gradients"), py::arg("gradients"), py::arg("adds"), py::arg("retain"),

@@ -8,7 +8,7 @@ import functools
 import importlib
 
 from .. import _core
-from .._options import target_name
+from .._options.conversion import target_name
 
 __all__ = [
     "list_conditional_fp32_ops",

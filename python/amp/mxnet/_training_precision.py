@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from .. import _autocast, _core
-from .._options import check_options, target_name
+from .._options.conversion import check_options, target_name
 from ..base import ArgumentError
 from ..sym import Variable
 from .gluon.trainer import Trainer

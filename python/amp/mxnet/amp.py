@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from .. import conversion, lists
-from .._signatures import MXNETS, REQUIRED, with_options
+from .._options.signatures import MXNETS, REQUIRED, with_options
 from ..lists import (  # noqa: F401 - below `lists`
     list_conditional_fp32_ops,
     list_fp32_ops,

@@ -1,6 +1,7 @@
 """amp.Executor: binding, calling, threads, processes. Numbers of whole networks are in test_networks.py."""
 
 import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import amp
+from amp._options.executor import PUBLIC
 
 BACKENDS = ["onednn", "reference"]
 
@@ -200,6 +202,29 @@ def test_wrong_bindings(change, error, text):
     arguments = {"sym": dense(), "arg_params": dense_params(), "aux_params": {}, "input_shapes": {"data": (2, 4)}}
     with pytest.raises(error, match=text):
         amp.Executor(**{**arguments, **change})
+
+
+def test_options_are_those_of_the_table():
+    parameters = inspect.signature(amp.Executor).parameters
+    own = "sym arg_params aux_params input_shapes input_dtypes tiling_accum tile_k grad_req".split()
+    assert set(parameters) == {*own, *PUBLIC}
+    for name, option in PUBLIC.items():
+        assert parameters[name].default == option.default
+        assert f"    {name}: {option.doc.split()[0]}" in amp.Executor.__doc__
+
+
+@pytest.mark.parametrize("name", ["threads", "forced_kernel", "of_integers", "is_train"])
+@pytest.mark.parametrize("grad_req", ["null", "write"])
+def test_options_that_do_not_exist(name, grad_req):
+    with pytest.raises(TypeError, match=rf"Executor.__init__\(\) got an unexpected keyword argument '{name}'"):
+        amp.Executor(dense(), dense_params(), {}, {"data": (2, 4)}, grad_req=grad_req, **{name: 1})
+
+
+@pytest.mark.parametrize("grad_req", ["null", "write"])
+def test_options_that_say_nothing(grad_req):
+    nothing = dict.fromkeys(("backend", "reduce_precision", "num_threads", "memory_budget"))
+    run = amp.Executor(dense(), dense_params(), {}, {"data": (2, 4)}, grad_req=grad_req, **nothing)
+    assert run.output_shapes == [(2, 3)]
 
 
 def test_missing_states_are_named():

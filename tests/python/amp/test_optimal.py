@@ -24,7 +24,7 @@ OPTIMAL = {"policy": "optimal", "minimize": "casts"}
 def others():
     """{name: options} of the policies that casts are compared with."""
     found = {"default": {"policy": "default"}, "mxnet": {"policy": "mxnet"}}
-    if "graphamp" in amp._options.POLICIES:
+    if "graphamp" in amp._options.conversion.POLICIES:
         found.update({preset: {"policy": "graphamp", "preset": preset} for preset in ("mp1", "mp2", "mp3")})
     return found
 

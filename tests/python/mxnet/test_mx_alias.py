@@ -72,6 +72,21 @@ def test_imports_in_a_fresh_interpreter(statement):
     subprocess.run([sys.executable, "-c", statement], check=True)
 
 
+@pytest.mark.parametrize(
+    "name",
+    """
+    io.io.ImageRecordIter_v1 io.io.NDArrayIter io.utils.np kvstore.base.create kvstore.kvstore.KVStore
+    module.base_module._as_list module.base_module._check_input_names module.base_module._check_names_match
+    module.bucketing_module.BucketingModule module.executor_group.DataParallelExecutorGroup module.module.Module
+    module.module._parse_data_desc module.python_module.PythonLossModule module.sequential_module.SequentialModule
+    monitor.logging operator.PythonOp test_utils.os test_utils.default_device
+    """.split(),
+)
+def test_names_of_modules_that_are_files_of_packages_here(name):
+    module, _, last = name.rpartition(".")
+    assert getattr(importlib.import_module(f"amp.mxnet.{module}"), last) is not None
+
+
 def test_modules_that_do_not_exist():
     with pytest.raises(ModuleNotFoundError, match="amp.mxnet.nothing_like_it"):
         importlib.import_module("amp.mxnet.nothing_like_it")

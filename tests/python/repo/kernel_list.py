@@ -37,15 +37,17 @@ def chosen(name, side=224, batches=BATCHES):
     """{(layer, kernel): {class and precision: how often}} of layers that a kernel of ours computes."""
     import amp
     from amp import _core
-    from amp.executor import _input_types, _reduce_options
+    from amp._options.executor import settings_of_plain_runs
+    from amp.executor import _input_types
 
     net = amp.model_zoo.get_model(name)
     args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 3, side, side)})
     lists = {}
     for batch, machine, precision in itertools.product(batches, CLASSES, PRECISIONS):
         types = _input_types({"data": (batch, 3, side, side)}, None)
-        reduce = None if precision == "float32" else _reduce_options(net, precision)
-        for layer, kernel in _core.chosen_kernels(net._handle, args, aux, types, reduce, THREADS, machine):
+        reduce = None if precision == "float32" else precision
+        settings = settings_of_plain_runs(net, reduce_precision=reduce, num_threads=THREADS, machine=machine)
+        for layer, kernel in _core.chosen_kernels(net._handle, args, aux, types, settings):
             if kernel not in ("onednn", "separate"):
                 key = layer.removesuffix(f" {THREADS} threads"), kernel
                 lists.setdefault(key, Counter())[f"{machine}:{precision}"] += 1

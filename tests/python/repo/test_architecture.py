@@ -152,10 +152,11 @@ def test_python_modules_do_not_import_each_other_in_circles():
 # is not named it may not.
 MAY_REACH = {
     "amp": {
+        "_options": {"sym"},
         "distributed": {"nd", "sym"},
-        "lists": {"sym"},
+        "lists": {"_options", "sym"},
         "model_zoo": {"nd", "sym"},
-        "mxnet": {"distributed", "lists", "model_zoo", "nd", "sym"},
+        "mxnet": {"_options", "distributed", "lists", "model_zoo", "nd", "sym"},
         "nd": {"lists", "sym"},
         "sym": set(),
     },
@@ -227,8 +228,8 @@ def test_reached_packages_are_found():
 # ---- folders of Python ----
 
 MOST_FILES = 45  # Python files in one folder
-# Folders with more, which may only lose files.
-LARGER = {"python/amp": 46, "python/amp/mxnet": 51}
+# Folders with more, which may only lose some.
+LARGER = {"python/amp/mxnet": 51}
 REPOSITORY = SOURCE.parent
 
 

@@ -69,7 +69,7 @@ def test_machines_runs(repository, tmp_path, monkeypatch):
 
 
 def test_precision_explains_every_option(repository):
-    from amp._options import OPTIONS
+    from amp._options.conversion import OPTIONS
 
     page = (repository / "docs" / "precision.md").read_text()
     code = "".join(code for _, code in python_blocks(page))

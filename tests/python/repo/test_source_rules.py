@@ -12,7 +12,6 @@ LONGEST_CLASS = 250  # lines
 # Names that the field has other words for, and what is said instead. Whole words of code; a `*` is any word.
 RENAMED = {
     "*Pointwise*": "Gemm..., or Elementwise",
-    "Multiplies": "ComputeType",
     "Winograd*Job": "...Problem",
     "Gemm*Job": "...Problem",
     "DepthwiseBlock*": "FusedDepthwise...",

@@ -1,6 +1,8 @@
 """Interfaces of MXNet 1.x: `mx.contrib.amp`, `io`, `tensorboard`, `text`, and old names of others.
 
 `mx.contrib.nd` and `mx.contrib.sym` are `mx.nd.contrib` and `mx.sym.contrib`.
+
+They import blocks, modules and optimizers; of `amp.mxnet` only `amp` imports them.
 """
 
 from ... import nd as _nd

@@ -8,8 +8,8 @@ an AssertionError (which is an amp.ArgumentError, too).
 import sys
 
 from ... import _autocast, conversion, lists
-from ..._options import declared_dtype, items_of
-from ..._signatures import MXNETS, with_options
+from ..._options.conversion import declared_dtype, items_of
+from ..._options.signatures import MXNETS, with_options
 from ...base import UnsupportedError
 from ...lists import (
     list_conditional_fp32_ops,

@@ -2,6 +2,8 @@
 
 `HybridBlock` is what networks are made of, `nn` and `rnn` have the usual layers; a hybridized block runs as a graph.
 `SymbolBlock` runs a symbol with its parameters.
+
+Blocks import arrays, operators in Python, optimizers, stores, metrics, pictures and iterators, never modules of 1.x.
 """
 
 from ..._core import NDArray

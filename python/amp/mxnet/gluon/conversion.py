@@ -2,7 +2,7 @@
 
 from ... import _core
 from ..._arrays import readable
-from ..._signatures import MXNETS, with_options
+from ..._options.signatures import MXNETS, with_options
 from ...base import ArgumentError
 from ...conversion import _report, _run, check_device
 from ...sym import Symbol, Variable

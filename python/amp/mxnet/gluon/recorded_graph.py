@@ -6,10 +6,10 @@ import threading
 import numpy as np
 
 from ... import _core, _random_key, _recording, nd
+from ..._options.executor import settings_of_gradients
 from ..._recording import RunNode, is_differentiable
 from ...base import ArgumentError, UnsupportedError
 from ...conversion import _convert_types as convert_types
-from ...executor import gradient_options
 from ...sym import Symbol
 
 _PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
@@ -133,9 +133,9 @@ class _Plan:
     def __init__(self, symbol, names, types, is_asked, is_training, conversion):
         self.is_training = is_training
         differentiated = [name for name, asked in zip(names, is_asked) if asked]
-        options = gradient_options(symbol, reduce_precision=conversion)
+        settings = settings_of_gradients(symbol, reduce_precision=conversion)
         self._first = _core.GradientExecutor(
-            symbol._handle, dict(zip(names, types)), differentiated, is_training, *options
+            symbol._handle, dict(zip(names, types)), differentiated, is_training, settings
         )
         self._idle = [self._first]
 

@@ -1,4 +1,7 @@
-"""Pictures: reading, parts, sizes, changes for training, and iterators over files of them."""
+"""Pictures: reading, parts, sizes, changes for training, and iterators over files of them.
+
+They import iterators (`io`), records, `np` and `npx`, never blocks.
+"""
 
 from .._missing import getter
 from . import augmenters, detection, image, iterator, operators

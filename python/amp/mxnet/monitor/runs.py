@@ -2,8 +2,8 @@
 
 from ... import nd
 from ..._gradient_runs import GradientRuns, array_of
+from ..._options.executor import settings_of_gradients
 from ...base import ArgumentError
-from ...executor import gradient_options
 from .graph import MonitoredGraph
 
 
@@ -124,7 +124,7 @@ def _runs_of(symbol, types, is_train, requests):
         of_integers="written",
         gradients={},
         is_train=bool(is_train),
-        options=gradient_options(symbol, machine="any"),
+        settings=settings_of_gradients(symbol, machine="any"),
     )
 
 

@@ -2,6 +2,8 @@
 
 Numbers become float32 where nothing else is said, as in MXNet. Functions run the operators that MXNet names `_npi_*`;
 what has no operator is computed by NumPy itself (`numpy_fallback`), and a hybridized block with one has no graph.
+
+It imports autograd and random numbers; neither operators in Python nor blocks.
 """
 
 import math as _math

@@ -2,6 +2,8 @@
 
 Names are those of MXNet 2's `npx`; `activation` is the operator `_npx_activation`, which is `Activation`. Results are
 `mx.np.ndarray`s.
+
+It imports `np` and control flow, never blocks.
 """
 
 import functools

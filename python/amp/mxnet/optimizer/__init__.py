@@ -3,6 +3,8 @@
 Formulas and defaults are those of MXNet 1.9.1; after `mx.install` of 2.x, and in `npx.set_np()` without `install`,
 those of MXNet 2: `SGD()` has the learning rate 0.1 there. Updates are computed in float32, whatever the dtype of a
 weight.
+
+They import schedulers and random numbers; neither stores nor blocks.
 """
 
 from .._missing import getter

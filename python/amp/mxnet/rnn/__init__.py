@@ -1,4 +1,7 @@
-"""Cells of MXNet 1.x, which make symbols of recurrent networks, and batches of sentences."""
+"""Cells of MXNet 1.x, which make symbols of recurrent networks, and batches of sentences.
+
+They import symbols, initializers and iterators (`io`), never blocks.
+"""
 
 from ... import checkpoint
 from .._missing import getter

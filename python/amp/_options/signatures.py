@@ -4,7 +4,7 @@ import functools
 import inspect
 import textwrap
 
-from ._options import OPTIONS
+from .conversion import OPTIONS
 
 # As MXNet orders them, in front of what differs between its functions.
 MXNETS = "target_dtype target_dtype_ops fp32_ops conditional_fp32_ops excluded_sym_names"
@@ -33,7 +33,8 @@ def with_options(order, **defaults):
 
         call.__signature__ = signature
         described = [name for name in signature.parameters if name in OPTIONS]
-        call.__doc__ = function.__doc__.replace("    {options}", "\n".join(map(_description, described)))
+        options = [description(name, OPTIONS[name].doc) for name in described]
+        call.__doc__ = function.__doc__.replace("    {options}", "\n".join(options))
         return call
 
     return decorate
@@ -56,6 +57,8 @@ def _signature(function, order, defaults):
     return inspect.Signature(parameters)
 
 
-def _description(name):
-    text = f"{name}: {OPTIONS[name].doc}"
-    return textwrap.fill(text, 116, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False)
+def description(name, doc, width=116):
+    """The paragraph of an option in a docstring."""
+    return textwrap.fill(
+        f"{name}: {doc}", width, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False
+    )

@@ -7,9 +7,9 @@ import types
 from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
-from . import _core
-from .base import ArgumentError, did_you_mean, dtype_name
-from .sym.attributes import attribute_text
+from .. import _core
+from ..base import ArgumentError, did_you_mean, dtype_name
+from ..sym.attributes import attribute_text
 
 TARGETS = ("bfloat16", "float16")
 POLICIES = ("default", "mxnet", "graphamp", "optimal")

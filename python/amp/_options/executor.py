@@ -1,0 +1,201 @@
+"""Options of executors: one table, from which signatures, docstrings, checks and what the extension reads follow."""
+
+import inspect
+import re
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from ..base import ArgumentError
+from .conversion import check_options, machine_name
+from .signatures import description
+
+# ---- one function per kind of option: (key, value, symbol, all given options) -> what the extension reads ----
+
+
+def _backend(key, value, *_):
+    if not isinstance(value, str):
+        raise ArgumentError(f"{key}: expected 'onednn' or 'reference', got {value!r}")
+    return value
+
+
+def _reduce_precision(_key, value, sym, _given):
+    given = value if isinstance(value, dict) else {"target_dtype": value}
+    return check_options(sym, given)[0]
+
+
+def _number_of_threads(key, value, *_):
+    if not isinstance(value, (int, np.integer)) or not 1 <= value <= 1024:
+        raise ArgumentError(f"{key}: expected None or a number from 1 to 1024, got {value!r}")
+    return int(value)
+
+
+def _mode(key, value, *_):
+    if value not in ("fast", "exact"):
+        raise ArgumentError(f"{key}: expected 'fast' or 'exact', got {value!r}")
+    return value
+
+
+def _machine(key, value, _sym, given):
+    """Options of a conversion may name one, too."""
+    reduce_precision = given.get("reduce_precision")
+    named = reduce_precision.get("machine") if isinstance(reduce_precision, dict) else None
+    if named is not None and named != value:
+        if value != OPTIONS["machine"].default:
+            raise ArgumentError(f"machine: got {value!r}, and {named!r} among the options of reduce_precision")
+        value = named
+    return machine_name(key, value)
+
+
+def _flag(_key, value, *_):
+    return bool(value)
+
+
+def _strict_flag(key, value, *_):
+    if not isinstance(value, bool):
+        raise ArgumentError(f"{key}: expected True or False, got {value!r}")
+    return value
+
+
+def _bytes(key, value, *_):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ArgumentError(f"{key}: expected None or a number of bytes, got {value!r}")
+    return int(value)
+
+
+def _text(_key, value, *_):
+    return value
+
+
+PLAIN, GRADIENTS = "plain", "gradients"  # runs that an option is for
+
+
+class ExecutorOption(NamedTuple):
+    """All that is said about an option. None as a value says nothing where it is the default."""
+
+    default: object
+    check: Callable  # raises ArgumentError
+    doc: str = ""  # without one it is not an option of `Executor`, but of measurements
+    runs: tuple = (PLAIN, GRADIENTS)
+
+
+# In the order of checks.
+OPTIONS = {
+    "backend": ExecutorOption(
+        None,
+        _backend,
+        "'onednn' or 'reference'; by default what the variable AMP_BACKEND says, else 'onednn'.",
+    ),
+    "reduce_precision": ExecutorOption(
+        None,
+        _reduce_precision,
+        "a dtype ('bfloat16', 'float16') to convert the model to before it is bound, as `convert_model` does with "
+        "`cast_params_offline=True`, or a dict {option: value} of its options. A CPU without bfloat16 arithmetic runs "
+        "the model as it is, with a warning, unless the dict has 'emulate': True.",
+    ),
+    "num_threads": ExecutorOption(
+        None,
+        _number_of_threads,
+        "of one run; by default OMP_NUM_THREADS, or as many as there are CPUs that this process may use (its affinity "
+        "mask, a cgroup's quota). A run uses fewer where others need them, with the same bits.",
+    ),
+    "mode": ExecutorOption(
+        "fast",
+        _mode,
+        "'fast' keeps chains of operators in float32 inside, folds batch norms and may choose other algorithms; "
+        "'exact' gives every tensor the value that it would have if each node ran alone, on any number of threads.",
+    ),
+    "monitor": ExecutorOption(
+        False,
+        _flag,
+        "whether `run_monitored` will be called: a second plan is built for it.",
+        (PLAIN,),
+    ),
+    "machine": ExecutorOption(
+        "this",
+        _machine,
+        "'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low "
+        "precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, "
+        "and in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what "
+        "was decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. "
+        "See amp.convert_model and docs/precision.md.",
+    ),
+    "tune": ExecutorOption(
+        False,
+        _strict_flag,
+        "whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep "
+        "the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record "
+        "says without timing anything. See docs/machines.md.",
+        (PLAIN,),
+    ),
+    "memory_budget": ExecutorOption(
+        None,
+        _bytes,
+        "with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.",
+        (GRADIENTS,),
+    ),
+    # For measurements: a kernel wherever it can compute a layer.
+    "forced_kernel": ExecutorOption("", _text, runs=(PLAIN,)),
+    "count_denormals": ExecutorOption(
+        False,
+        _flag,
+        "whether `flushed_counts` tells what bfloat16 instructions made zero. Products run twice.",
+    ),
+}
+
+# Those of `amp.Executor`.
+PUBLIC = {name: option for name, option in OPTIONS.items() if option.doc}
+
+
+def settings_of_plain_runs(sym, **given):
+    """{option: value} for the extension's executor. Raises ArgumentError."""
+    return _settings(sym, given, PLAIN)
+
+
+def settings_of_gradients(sym, **given):
+    """The same for its executor with gradients; options of plain runs alone are refused."""
+    for name, option in OPTIONS.items():
+        if given.get(name) and GRADIENTS not in option.runs:
+            raise ArgumentError(f"{name}: not for an executor with gradients")
+    return _settings(sym, given, GRADIENTS)
+
+
+def _settings(sym, given, runs):
+    require_options(given, OPTIONS, "an executor")
+    settings = {}
+    for name, option in OPTIONS.items():
+        value = given.get(name, option.default)
+        if runs in option.runs and not (value is None and option.default is None):
+            settings[name] = option.check(name, value, sym, given)
+    return settings
+
+
+def with_executor_options(order):
+    """Decorates a class whose `__init__` takes some of the options as `**options`: signature and docstring name them.
+
+    `order` are the names of the parameters behind `*`, the function's own and those of options. In the docstring a line
+    `{option}` becomes its description.
+    """
+
+    def decorate(cls):
+        own = inspect.signature(cls.__init__).parameters
+        positional = [p for p in own.values() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        named = [own[name] if name in own else _parameter(name) for name in order.split()]
+        cls.__init__.__signature__ = inspect.Signature([*positional, *named])
+        cls.__doc__ = re.sub(
+            r"^    \{(\w+)\}$", lambda match: description(match[1], OPTIONS[match[1]].doc, 120), cls.__doc__, flags=re.M
+        )
+        return cls
+
+    return decorate
+
+
+def _parameter(name):
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=OPTIONS[name].default)
+
+
+def require_options(given, known, what):
+    """Raises Python's TypeError for an option that does not exist."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{what} got an unexpected keyword argument {name!r}")
