@@ -1,4 +1,4 @@
-// Attention on a ring: who does what in which step, and its variants. tests/python/test_distributed_ring.py has
+// Attention on a ring: who does what in which step, and its variants. tests/python/distributed/test_distributed_ring.py has
 // numbers.
 #include "dist/ring.h"
 

@@ -156,7 +156,7 @@ std::vector<Refusal> Refusals() {
   }
   refusals.push_back({"_sg_onednn_batch_norm", {{"quantized", "True"}}, {F32({2, 3})}, {"quantized=True (8-bit"}});
   refusals.push_back({"_sg_onednn_batch_norm", {{"enabled_float_output", "int32"}}, {F32({2, 3})}, {"a float dtype"}});
-  // More of these, with subgraphs, in tests/python/test_control_flow.py.
+  // More of these, with subgraphs, in tests/python/operators/test_control_flow.py.
   const AttrMap loop{{"num_args", "3"},
                      {"num_outputs", "1"},
                      {"num_out_data", "0"},

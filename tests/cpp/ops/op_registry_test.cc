@@ -63,7 +63,7 @@ TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
 bool Runs(const amp::Op& op) { return op.Find<FusedFact>() == nullptr; }
 
 // Operators that are nothing without subgraphs have their cases in tests/cpp/passes/unfuse_test.cc and
-// tests/python/test_control_flow.py.
+// tests/python/operators/test_control_flow.py.
 bool NeedsSubgraphs(const amp::Op& op) { return op.bind_subgraphs != nullptr; }
 
 TEST(OpRegistry, EveryOperatorHasARowOfCases) {

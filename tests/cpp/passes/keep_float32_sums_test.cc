@@ -1,5 +1,5 @@
 // Which gradients are written in float32, and what stays as it was. Numbers are in
-// tests/python/test_gradient_precision.py.
+// tests/python/amp/test_gradient_precision.py.
 #include "passes/gradient/keep_float32_sums.h"
 
 #include <gtest/gtest.h>
