@@ -1,19 +1,9 @@
 #include "kernels/rnn/recurrence_code.h"
 
 namespace amp::kernels {
-namespace {
-
-struct MultiplyAdd {
-  template <class V>
-  static V Of(V x, V y, V z) {
-    return x * y + z;
-  }
-};
-
-}  // namespace
 
 const RecurrenceTable* RecurrenceTableGeneric() {
-  using Code = RecurrenceCode<Isa::kGeneric, 4, MultiplyAdd>;
+  using Code = RecurrenceCode<Isa::kGeneric, 4>;
   static constexpr RecurrenceTable kTable = {Isa::kGeneric, Code::Product, Code::Step};
   return &kTable;
 }
