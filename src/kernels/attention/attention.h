@@ -88,12 +88,10 @@ struct AttentionTable {
   bool has_bf16_arithmetic;
   std::size_t (*scratch_bytes)(const Attention& job);  // of one thread
   void (*run)(const Attention& job, const AttentionPart& part, void* scratch);
+
+  // See BestTable. The last one is for bfloat16 operands and P alone.
+  static const AttentionTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16();
 };
-const AttentionTable* AttentionTableGeneric();
-// Null where the compiler was not told to make code for it.
-const AttentionTable* AttentionTableAvx2();
-const AttentionTable* AttentionTableAvx512();
-const AttentionTable* AttentionTableAvx512BF16();  // for bfloat16 operands and P alone
 
 // The best table for the job that AllowedIsa() permits.
 const AttentionTable& ActiveAttentionTable(const Attention& job);

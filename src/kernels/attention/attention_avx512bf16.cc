@@ -2,49 +2,54 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512BF16__)
 
-#include "kernels/attention/attention_avx512.h"
+#include "kernels/attention/attention_code.h"
 
 // See cast_table.h for what may not appear in this file.
 namespace amp::kernels {
 namespace {
 
 // Pairs of bfloat16 products, summed up in float32.
-struct PairArithmetic {
-  static constexpr std::int64_t kPerUnit = 2;
+struct PairAttention : ElementVectors<Isa::kAvx512, 16> {
+  using Unit = std::int32_t;
+  using Units = Ints;
+  static constexpr Int kPerUnit = 2;
+  static constexpr int kVectors = 4;
 
-  static __m512 MultiplyAdd(__m512i a, __m512i b, __m512 c) { return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b); }
+  static Units LoadUnits(const Unit* from) { return reinterpret_cast<Units>(_mm512_loadu_si512(from)); }
+  static void StoreUnits(Unit* to, Units x) { _mm512_storeu_si512(to, reinterpret_cast<__m512i>(x)); }
+  static Units AllUnits(Unit x) { return x - Units{}; }
+  static Floats AddProducts(Units a, Units b, Floats sum) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
 
   // Sixteen pairs of a row of `size` elements from pair i on.
-  static __m512i Load(const char* row, bool, std::int64_t i, std::int64_t size) {
-    return _mm512_maskz_loadu_epi16(Halfwords(size - 2 * i), row + 4 * i);
+  static Units LoadRow(const char* row, bool, Int i, Int size) {
+    const Int count = size - 2 * i;
+    const __mmask32 lanes = count >= 32 ? 0xFFFFFFFFu : count <= 0 ? 0u : (1u << count) - 1;
+    return reinterpret_cast<Units>(_mm512_maskz_loadu_epi16(lanes, row + 4 * i));
   }
 
   // Sixteen columns of two rows; no second row: zeros.
-  static __m512i LoadColumns(const char* row, const char* next, bool, std::int64_t i, std::int64_t size) {
-    const __mmask16 lanes = Lanes(size - i);
-    const __m512i low = Widened(_mm256_maskz_loadu_epi16(lanes, row + 2 * i));
-    if (next == nullptr) return low;
-    const __m512i high = Widened(_mm256_maskz_loadu_epi16(lanes, next + 2 * i));
-    return _mm512_or_si512(low, _mm512_maskz_slli_epi32(0xFFFF, high, 16));
+  static Units LoadColumns(const char* row, const char* next, bool, Int i, Int size) {
+    const Units low = LoadWide(row, i, size);
+    return next == nullptr ? low : low | LoadWide(next, i, size) << 16;
   }
 
-  static void StoreWeights(std::int32_t* weights, std::int64_t key, __m512 values, bool) {
+  static void StoreWeights(Unit* weights, Int key, Floats values, bool) {
     // Weights lie between 0 and 1: what this turns into zero is no more than a denormal.
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(weights + key / 2), (__m256i)_mm512_cvtneps_pbh(values));
   }
 
  private:
-  static __mmask32 Halfwords(std::int64_t count) {
-    return count >= 32 ? 0xFFFFFFFFu : count <= 0 ? 0u : (1u << count) - 1;
+  static Units LoadWide(const char* row, Int i, Int size) {
+    const __m256i halves = _mm256_maskz_loadu_epi16(FirstLanes(size - i), row + 2 * i);
+    return reinterpret_cast<Units>(_mm512_maskz_cvtepu16_epi32(0xFFFF, halves));
   }
-  static __m512i Widened(__m256i halves) { return _mm512_maskz_cvtepu16_epi32(0xFFFF, halves); }
 };
 
-constexpr AttentionTable kTable = {Isa::kAvx512, true, ScratchBytesFor<PairArithmetic>, RunPart<PairArithmetic>};
+constexpr AttentionTable kTable = AttentionTableOf<PairAttention>(Isa::kAvx512);
 
 }  // namespace
 
-const AttentionTable* AttentionTableAvx512BF16() { return &kTable; }
+const AttentionTable* AttentionTable::Avx512BF16() { return &kTable; }
 
 }  // namespace amp::kernels
 
@@ -52,7 +57,7 @@ const AttentionTable* AttentionTableAvx512BF16() { return &kTable; }
 
 namespace amp::kernels {
 
-const AttentionTable* AttentionTableAvx512BF16() { return nullptr; }
+const AttentionTable* AttentionTable::Avx512BF16() { return nullptr; }
 
 }  // namespace amp::kernels
 

@@ -214,24 +214,11 @@ class Backward {
 
 std::int64_t QuerySumRow(const AttentionBackward& job) { return RoundUp(job.forward.size, kLanes); }
 
-const AttentionBackwardTable& ActiveAttentionBackwardTable() {
-  static const AttentionBackwardTable& table =
-      BestTable<AttentionBackwardTable>({{Isa::kGeneric, AttentionBackwardTableGeneric},
-                                         {Isa::kAvx2, AttentionBackwardTableAvx2},
-                                         {Isa::kAvx512, AttentionBackwardTableAvx512}});
-  return table;
-}
-
 std::size_t AttentionBackwardScratchBytes(const AttentionBackward& job) {
-  constexpr std::pair<Isa, const AttentionBackwardTable* (*)()> kGetters[] = {
-      {Isa::kGeneric, AttentionBackwardTableGeneric},
-      {Isa::kAvx2, AttentionBackwardTableAvx2},
-      {Isa::kAvx512, AttentionBackwardTableAvx512}};
   const Parts parts(job.forward);
   std::size_t most = 0;  // of any table that the CPU can run: tests choose theirs
-  for (const auto& [isa, getter] : kGetters) {
-    const AttentionBackwardTable* table = isa <= CpuIsa() ? getter() : nullptr;
-    if (table != nullptr) most = std::max(most, Memory(job, parts, table->scratch_bytes(job, parts.keys)).total);
+  for (const AttentionBackwardTable* table : TablesOfThisCpu<AttentionBackwardTable>()) {
+    most = std::max(most, Memory(job, parts, table->scratch_bytes(job, parts.keys)).total);
   }
   return most;
 }
@@ -242,7 +229,7 @@ void RunAttentionBackwardWith(const AttentionBackwardTable& table, const Attenti
 }
 
 void RunAttentionBackward(const AttentionBackward& job, const AttentionBackwardData& data, void* scratch) {
-  RunAttentionBackwardWith(ActiveAttentionBackwardTable(), job, data, scratch);
+  RunAttentionBackwardWith(BestTable<AttentionBackwardTable>(), job, data, scratch);
 }
 
 }  // namespace amp::kernels

@@ -53,13 +53,10 @@ struct AttentionBackwardTable {
   Isa isa;
   std::size_t (*scratch_bytes)(const AttentionBackward& job, std::int64_t num_keys);  // of one thread
   void (*run)(const AttentionBackward& job, const AttentionBackwardPart& part, void* scratch);
-};
-const AttentionBackwardTable* AttentionBackwardTableGeneric();
-// Null where the compiler was not told to make code for it.
-const AttentionBackwardTable* AttentionBackwardTableAvx2();
-const AttentionBackwardTable* AttentionBackwardTableAvx512();
 
-const AttentionBackwardTable& ActiveAttentionBackwardTable();
+  static const AttentionBackwardTable *Generic(), *Avx2(), *Avx512();  // see BestTable
+};
+
 // The same as Run with a given table, for tests.
 void RunAttentionBackwardWith(const AttentionBackwardTable& table, const AttentionBackward& job,
                               const AttentionBackwardData& data, void* scratch);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace amp::kernels {
 
@@ -58,15 +57,14 @@ const Table& BestTable() {
   return best;
 }
 
-// For attention, until it has one source.
+// All tables that this CPU can run and this build has code for, whatever AllowedIsa() permits.
 template <class Table>
-const Table& BestTable(std::initializer_list<std::pair<Isa, const Table* (*)()>> getters) {
-  const Table* best = nullptr;
-  for (const auto& [isa, getter] : getters) {
-    const Table* table = isa <= AllowedIsa() ? getter() : nullptr;
-    if (table != nullptr) best = table;
-  }
-  return *best;
+std::vector<const Table*> TablesOfThisCpu() {
+  std::vector<const Table*> tables{Table::Generic()};
+  if (CpuIsa() >= Isa::kAvx2) tables.push_back(Table::Avx2());
+  if (CpuIsa() >= Isa::kAvx512) tables.push_back(Table::Avx512());
+  std::erase(tables, nullptr);
+  return tables;
 }
 
 // The table of what multiplies int16: for AVX512_VNNI, else for AVX2; null where neither runs. The former rounds to

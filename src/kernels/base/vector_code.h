@@ -20,18 +20,21 @@ template <>
 struct VectorTypes<4> {
   using Floats [[gnu::vector_size(16)]] = float;
   using Ints [[gnu::vector_size(16)]] = std::int32_t;
+  using Unsigned [[gnu::vector_size(16)]] = std::uint32_t;
   using Halves [[gnu::vector_size(8)]] = std::uint16_t;
 };
 template <>
 struct VectorTypes<8> {
   using Floats [[gnu::vector_size(32)]] = float;
   using Ints [[gnu::vector_size(32)]] = std::int32_t;
+  using Unsigned [[gnu::vector_size(32)]] = std::uint32_t;
   using Halves [[gnu::vector_size(16)]] = std::uint16_t;
 };
 template <>
 struct VectorTypes<16> {
   using Floats [[gnu::vector_size(64)]] = float;
   using Ints [[gnu::vector_size(64)]] = std::int32_t;
+  using Unsigned [[gnu::vector_size(64)]] = std::uint32_t;
   using Halves [[gnu::vector_size(32)]] = std::uint16_t;
 };
 
@@ -39,6 +42,7 @@ template <Isa kIsa, int kLanes>
 struct VectorCode {
   using Floats = typename VectorTypes<kLanes>::Floats;
   using Ints = typename VectorTypes<kLanes>::Ints;
+  using Unsigned = typename VectorTypes<kLanes>::Unsigned;
   using Halves = typename VectorTypes<kLanes>::Halves;
 
   static Floats Load(const float* x) {
@@ -49,8 +53,10 @@ struct VectorCode {
   static Floats LoadBF16(const std::uint16_t* x) {
     Halves halves;
     std::memcpy(&halves, x, sizeof halves);
-    return AsFloats(__builtin_convertvector(halves, Ints) << 16);
+    return Widened(halves);
   }
+  static void Store(float* to, Floats x) { std::memcpy(to, &x, sizeof x); }
+  static Floats Widened(Halves x) { return AsFloats(__builtin_convertvector(x, Ints) << 16); }
   static float Number(const float* x) { return *x; }
   static float Number(const std::uint16_t* x) {  // bfloat16
     const std::uint32_t bits = static_cast<std::uint32_t>(*x) << 16;
@@ -82,6 +88,9 @@ struct VectorCode {
     ((sum = MultiplyAdd(sum, x, All(others))), ...);
     return sum;
   }
+  // b where one of them is a NaN.
+  static Floats Max(Floats a, Floats b) { return a > b ? a : b; }
+  static Floats Min(Floats a, Floats b) { return a < b ? a : b; }
   static Floats OneOrZero(Ints mask) { return AsFloats(mask & Bits(All(1))); }
   static Floats Convert(Ints x) { return __builtin_convertvector(x, Floats); }
 
@@ -120,6 +129,22 @@ struct VectorCode {
     const Ints exponent = __builtin_convertvector(n, Ints), half = exponent >> 1;
     const Floats result = p * PowerOfTwo(half) * PowerOfTwo(exponent - half);
     return x == x ? (x < -104.0f ? All(0) : result) : x;
+  }
+
+  // 2^x to 8e-8 of it, for x up to 127; 0 below -126, so that no result is denormal. A NaN stays one. It takes half the
+  // time of Exp.
+  static Floats Exp2(Floats x) {
+    const Floats shifted = x + 12582912.0f, n = shifted - 12582912.0f;  // as in Nearest
+    // The polynomial with p(0) = 1 of the least relative error on |r| <= 1/2: 2e-9.
+    const Floats p = Polynomial(x - n, 1.5353362e-4f, 1.3398875e-3f, 9.6184369e-3f, 5.5503324e-2f, 2.4022648e-1f,
+                                6.9314718e-1f, 1.0f);
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 16) {
+      return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, All(-126.0f), _CMP_NLT_UQ), p, n);
+    }
+#endif
+    // The lowest bits of the shifted number are the whole number: as an exponent they make its power.
+    return x < -126.0f ? All(0) : p * AsFloats((Bits(shifted) << 23) + (127 << 23));
   }
 
   // To about one unit in the last place.
@@ -174,9 +199,24 @@ struct VectorCode {
   }
 
   static Ints RoundedBits(Floats x) {  // bfloat16 in the lower halves
-    const Ints bits = Bits(x);
-    const Ints rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) & 0xFFFF;
-    return x == x ? rounded : ((bits >> 16) & 0xFFFF) | 0x40;
+    const auto bits = reinterpret_cast<Unsigned>(x), upper = bits >> 16;
+    const Ints is_nan = reinterpret_cast<Ints>(bits & 0x7FFFFFFF) > 0x7F800000;
+    return reinterpret_cast<Ints>(is_nan ? upper | 0x40 : (bits + ((upper & 1) + 0x7FFF)) >> 16);
+  }
+  static Halves Rounded(Floats x) {  // to bfloat16
+#if defined(__AVX512VL__)
+    if constexpr (kLanes == 16) {
+      return reinterpret_cast<Halves>(_mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(RoundedBits(x))));
+    }
+#endif
+#if defined(__FMA__)
+    if constexpr (kLanes == 8) {
+      const auto bits = reinterpret_cast<__m256i>(RoundedBits(x));
+      return reinterpret_cast<Halves>(
+          _mm_packus_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1)));
+    }
+#endif
+    return __builtin_convertvector(RoundedBits(x), Halves);
   }
 };
 

@@ -1,21 +1,18 @@
 // The code of recurrent layers, for vectors of kLanes numbers. One source for all instruction sets; see vector_code.h.
 #pragma once
 
-#include <cstring>
-
 #include "kernels/base/vector_code.h"
 #include "kernels/rnn/recurrence.h"
 
 namespace amp::kernels {
 
-// `MultiplyAdd` has a function Of(x, y, z) that gives x * y + z: compilers may not fuse that by themselves.
-template <Isa kIsa, int kLanes, class MultiplyAdd>
+template <Isa kIsa, int kLanes>
 struct RecurrenceCode {
   using Code = VectorCode<kIsa, kLanes>;
   using Floats = typename Code::Floats;
 
   static Floats Load(const float* x) { return Code::Load(x); }
-  static void Store(float* y, Floats value) { std::memcpy(y, &value, sizeof value); }
+  static void Store(float* y, Floats value) { Code::Store(y, value); }
 
   // ---- products ----
 
@@ -35,8 +32,8 @@ struct RecurrenceCode {
       const Floats left = Load(b), right = Load(b + kLanes);
       for (int r = 0; r < kRows; ++r) {
         const Floats factor = Code::All(a[r * job.a_row + k]);
-        sums[sum][r][0] = MultiplyAdd::Of(factor, left, sums[sum][r][0]);
-        sums[sum][r][1] = MultiplyAdd::Of(factor, right, sums[sum][r][1]);
+        sums[sum][r][0] = Code::MultiplyAdd(factor, left, sums[sum][r][0]);
+        sums[sum][r][1] = Code::MultiplyAdd(factor, right, sums[sum][r][1]);
       }
       ++k;
       b += kPanel;

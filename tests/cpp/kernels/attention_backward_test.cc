@@ -190,7 +190,7 @@ class GradientOracle {
 };
 
 std::vector<const AttentionBackwardTable*> BackwardTables() {
-  return TablesThatRun(AttentionBackwardTableGeneric, AttentionBackwardTableAvx2, AttentionBackwardTableAvx512);
+  return TablesThatRun<AttentionBackwardTable>();
 }
 
 // Elements between the rows keep their -7.

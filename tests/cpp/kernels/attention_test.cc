@@ -138,8 +138,7 @@ class AttentionOracle {
 };
 
 std::vector<const AttentionTable*> AttentionTables(const Attention& job) {
-  return TablesThatRun(AttentionTableGeneric, AttentionTableAvx2, AttentionTableAvx512, AttentionTableAvx512BF16,
-                       job.is_bf16 && job.p_is_bf16 && CpuHasBF16());
+  return TablesThatRun<AttentionTable>(AttentionTable::Avx512BF16, job.is_bf16 && job.p_is_bf16 && CpuHasBF16());
 }
 
 std::string TableName(const AttentionTable& table) {

@@ -17,10 +17,8 @@ const Table* TableFor(Isa isa) {
 // Of the code for any CPU, AVX2 and AVX-512. `more`: and for AVX-512 with more, such as bfloat16, if the CPU has that.
 template <class Table>
 std::vector<const Table*> TablesThatRun(const Table* (*more)() = nullptr, bool has_more = CpuHasBF16()) {
-  std::vector<const Table*> tables;
-  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512}) tables.push_back(TableFor<Table>(isa));
-  if (more != nullptr && CpuIsa() >= Isa::kAvx512 && has_more) tables.push_back(more());
-  std::erase(tables, nullptr);
+  std::vector<const Table*> tables = TablesOfThisCpu<Table>();
+  if (more != nullptr && CpuIsa() >= Isa::kAvx512 && has_more && more() != nullptr) tables.push_back(more());
   return tables;
 }
 
