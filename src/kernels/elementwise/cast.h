@@ -51,8 +51,4 @@ void Cast(ElementType from, const void* src, ElementType to, void* dst, std::siz
 // The same to float16, but finite numbers that are too large become the largest ones, 65504 and -65504.
 void CastToFiniteHalf(ElementType from, const void* src, void* dst, std::size_t count);
 
-// The instruction set that float32 <-> bfloat16/float16 casts use in this process: "generic",
-// "avx2" or "avx512". See cpu.h for how it is chosen.
-const char* CastIsa();
-
 }  // namespace amp::kernels

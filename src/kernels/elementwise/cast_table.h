@@ -22,14 +22,10 @@ struct CastTable {
 };
 
 // Null where the compiler was not told to generate code for that instruction set. Calling the
-// functions of a table demands a CPU that has it: prefer CastTableFor.
+// functions of a table demands a CPU that has it.
 const CastTable* CastTableGeneric();
 const CastTable* CastTableAvx2();
 const CastTable* CastTableAvx512();
-
-// The table of exactly this instruction set, or null if this CPU or this build lacks it. Never null
-// for kGeneric.
-const CastTable* CastTableFor(Isa isa);
 
 // The best table that AllowedIsa() permits; chosen once.
 const CastTable& ActiveCastTable();

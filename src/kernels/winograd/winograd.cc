@@ -289,40 +289,6 @@ const WinogradTable* TableFor(WinogradKind kind) {
 
 }  // namespace
 
-const char* WinogradName(WinogradKind kind) {
-  switch (kind) {
-    case WinogradKind::kF4x4:
-      return "winograd_f4x4_f32";
-    case WinogradKind::kF2x2:
-      return "winograd_f2x2_f32";
-    case WinogradKind::kF4x4Int16:
-      return "winograd_f4x4_int16";
-    case WinogradKind::kF4x2Int16:
-      return "winograd_f4x2_int16";
-    case WinogradKind::kF2x2Int16:
-      return "winograd_f2x2_int16";
-    case WinogradKind::kF1x4BF16:
-      return "winograd_f1x4_bf16";
-    case WinogradKind::k1x7:
-      return "winograd_1x7_f32";
-    case WinogradKind::k1x3:
-      return "winograd_1x3_f32";
-    case WinogradKind::k5x5:
-      return "winograd_5x5_f32";
-    case WinogradKind::k2x2:
-      return "winograd_2x2_f32";
-    case WinogradKind::k1x7Int16:
-      return "winograd_1x7_int16";
-    case WinogradKind::k1x3Int16:
-      return "winograd_1x3_int16";
-    case WinogradKind::k5x5Int16:
-      return "winograd_5x5_int16";
-    case WinogradKind::k2x2Int16:
-      return "winograd_2x2_int16";
-  }
-  return "unknown";
-}
-
 bool HasWinograd(WinogradKind kind) { return TableFor(kind) != nullptr; }
 
 bool WinogradKnowsBlocksOf8(WinogradKind kind) { return HasWinograd(kind) && TableFor(kind)->isa < Isa::kAvx512; }
