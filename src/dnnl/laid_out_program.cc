@@ -4,13 +4,6 @@
 
 namespace amp::onednn {
 
-StepTypes LaidOutProgram::TypesOf(const Step& step) const {
-  StepTypes types;
-  for (const ValueId v : step.inputs) types.inputs.push_back(TypeOf(v));
-  for (const ValueId v : step.outputs) types.outputs.push_back(TypeOf(v));
-  return types;
-}
-
 ValueId LaidOutProgram::RootOf(ValueId v) {
   while (storage[v] != v) v = storage[v] = storage[storage[v]];
   return v;

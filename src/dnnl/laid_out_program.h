@@ -30,7 +30,7 @@ struct LaidOutProgram {
   std::set<NodeId> do_not_fuse;
 
   const TensorType& TypeOf(ValueId v) const { return program.values[v].type; }
-  StepTypes TypesOf(const Step& step) const;
+  StepTypes TypesOf(const Step& step) const { return program.TypesOf(step); }
   bool IsConstant(ValueId v) const { return program.values[storage[v]].source == ValueSource::kConstant; }
   // The value whose memory v lies in. Paths are shortened on the way, so that long chains stay cheap.
   ValueId RootOf(ValueId v);

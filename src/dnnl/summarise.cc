@@ -58,13 +58,11 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
 }
 
 // What a step without a primitive runs.
-std::string NameOfKernel(const Step& step, const OwnKernel& kernel) {
+std::string NameOfKernel(const Step& step) {
   if (step.layer() != nullptr) return std::string("own:") + step.choice->name();
   if (BackEndOf(step).is_reference) return "reference";
   const auto* spec = std::get_if<KernelSpec>(&step.spec);
-  if (spec != nullptr && !spec->references.empty()) return "own+reference";
-  const std::string name = kernel.Name();
-  return name.empty() ? "own" : "own:" + name;
+  return spec != nullptr && !spec->references.empty() ? "own+reference" : "own";
 }
 
 // What was chosen, unless oneDNN has no primitive for the step.
@@ -84,13 +82,13 @@ std::size_t ConstantBytes(const LaidOutProgram& program, const Step& step) {
   return bytes;
 }
 
-PlanStep Describe(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan, std::size_t i) {
+PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t i) {
   const Step& step = program.program.steps[i];
   const auto& prepared = program.prepared[i];
   PlanStep described;
   described.node = graph.node(step.node).name();
   described.kind = NameOf(step.spec);
-  described.implementation = prepared ? prepared->implementation : NameOfKernel(step, *plan.steps[i].kernel);
+  described.implementation = prepared ? prepared->implementation : NameOfKernel(step);
   if (!step.outputs.empty()) described.layout = LayoutName(program.layouts[step.outputs[0]]);
   described.reason = step.reason;
   if (prepared && prepared->is_reference() && described.reason.empty()) {
@@ -125,7 +123,7 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
     const StepSpec& spec = program.program.steps[i].spec;
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
-    summary.steps.push_back(Describe(graph, program, plan, i));
+    summary.steps.push_back(Describe(graph, program, i));
     summary.num_reorders += is_reorder;
     if (is_reorder || !IsReference(summary.steps.back(), prepared)) continue;
     summary.num_references += 1;

@@ -6,16 +6,10 @@
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/step_features.h"
+#include "program/step_graph.h"
 
 namespace amp {
 namespace {
-
-StepTypes TypesOf(const Program& program, const Step& step) {
-  StepTypes types;
-  for (const ValueId v : step.inputs) types.inputs.push_back(program.values[v].type);
-  for (const ValueId v : step.outputs) types.outputs.push_back(program.values[v].type);
-  return types;
-}
 
 // The fastest kernels, but none that takes steps before it.
 class SeparateKernels : public PredictedKernels {
@@ -40,13 +34,11 @@ constexpr int kMaxFunctions = 4;
 }  // namespace
 
 double SecondsOfRun(const Program& program, const MachineTable& machine) {
-  std::vector<bool> once(program.values.size());
-  for (std::size_t v = 0; v < once.size(); ++v) once[v] = program.values[v].source == ValueSource::kConstant;
+  const std::vector<bool> once = ValuesComputedOnce(program);
   double seconds = 0;
   for (const Step& step : program.steps) {
-    const bool is_once = std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return once[v]; });
-    for (const ValueId v : step.outputs) once[v] = is_once;
-    if (!is_once && !KindOf(step.spec).is_view) seconds += machine.Seconds(FeaturesOf(step, TypesOf(program, step)));
+    if (once[step.outputs[0]] || KindOf(step.spec).is_view) continue;
+    seconds += machine.Seconds(FeaturesOf(step, program.TypesOf(step)));
   }
   return seconds;
 }

@@ -20,19 +20,6 @@ constexpr double kMaxMeasuredTimeRatio = 0.98;
 // formulas of our kernels do not know.
 constexpr double kMaxVectorRatio = 3;
 
-// By value: whether it is computed once, whatever the shapes of the inputs are.
-std::vector<bool> ConstantsForAllShapes(const Program& program) {
-  std::vector<bool> constant;
-  for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
-  for (const Step& step : program.steps) {
-    const bool is_constant =
-        !step.inputs.empty() && !step.depends_on_input_shape &&
-        std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return constant[v]; });
-    for (const ValueId v : step.outputs) constant[v] = is_constant;
-  }
-  return constant;
-}
-
 class KernelChoices {
  public:
   KernelChoices(const KernelChooser& chooser, const MachineCapabilities& capabilities, const MachineTable* machine,
@@ -43,7 +30,7 @@ class KernelChoices {
         num_threads_(num_threads),
         in_blocks_(in_blocks),
         program_(*program),
-        constant_(ConstantsForAllShapes(*program)),
+        constant_(ValuesComputedOnce(*program, /*for_all_shapes=*/true)),
         graph_(program) {}
 
   std::vector<LayerDecision> Run() {
@@ -162,7 +149,7 @@ class KernelChoices {
   KernelOption OptionOf(const LayerSite& site, const LayerKernel& kernel, const Step& step) const {
     KernelOption option{kernel.name, {}, site.step.layer() != nullptr ? 1 : kernel.max_time_ratio};
     if (machine_ == nullptr) return option;
-    const StepFeatures features = FeaturesOf(step, TypesOf(step));
+    const StepFeatures features = FeaturesOf(step, program_.TypesOf(step));
     if (IsPredictable(kernel, features)) option.seconds = machine_->Seconds(features) + PackingSeconds(step);
     if (machine_->IsMeasured(features)) option.max_time_ratio = std::max(kMaxMeasuredTimeRatio, option.max_time_ratio);
     return option;
@@ -198,12 +185,11 @@ class KernelChoices {
     }
   }
 
-  StepTypes TypesOf(const Step& step) const { return SiteOf(step).TypesOf(step); }
-  std::string KeyOf(const Step& step) const { return LayerKey(step, TypesOf(step), num_threads_); }
+  std::string KeyOf(const Step& step) const { return LayerKey(step, program_.TypesOf(step), num_threads_); }
 
   std::optional<double> Seconds(const Step& step) const {
     if (machine_ == nullptr) return std::nullopt;
-    return machine_->Seconds(FeaturesOf(step, TypesOf(step)));
+    return machine_->Seconds(FeaturesOf(step, program_.TypesOf(step)));
   }
 
   // Of weights that are not the same in every run.

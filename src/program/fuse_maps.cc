@@ -11,18 +11,6 @@
 namespace amp {
 namespace {
 
-// By value: what is computed from parameters and shapes alone, and so once.
-std::vector<bool> ValuesComputedOnce(const Program& program) {
-  std::vector<bool> constant;
-  for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
-  for (const Step& step : program.steps) {
-    const bool is_constant =
-        std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return constant[v]; });
-    for (const ValueId v : step.outputs) constant[v] = is_constant;
-  }
-  return constant;
-}
-
 class MapFuser {
  public:
   MapFuser(NumericMode mode, Program* program)

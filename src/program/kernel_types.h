@@ -2,13 +2,11 @@
 #pragma once
 
 #include "kernels/elementwise/cast.h"
-#include "kernels/rnn/recurrence.h"
 #include "nnvm/dtype.h"
 #include "program/step.h"
 
 namespace amp {
 
 kernels::ElementType KernelType(DType dtype);
-kernels::RecurrentCell KernelCell(RecurrentCell cell);
 
 }  // namespace amp

@@ -20,13 +20,6 @@ bool ReadsBF16(const StepTypes& types) {
 
 const char* LayerChoice::name() const { return kernel == nullptr ? kOneDnnKernel : kernel->name; }
 
-StepTypes LayerSite::TypesOf(const Step& of) const {
-  StepTypes types;
-  for (const ValueId v : of.inputs) types.inputs.push_back(program.values[v].type);
-  for (const ValueId v : of.outputs) types.outputs.push_back(program.values[v].type);
-  return types;
-}
-
 bool LayerSite::IsChannelsLast() const {
   if (machine.onednn_is_channels_last) return true;
   return !machine.onednn_has_bf16 && types().inputs[0].dtype == DType::kBFloat16;  // only own kernels read it

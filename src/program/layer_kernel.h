@@ -32,7 +32,7 @@ struct LayerSite {
   std::vector<const Step*> producers = {};
   bool in_blocks = false;  // oneDNN's convolutions around it have hints to read and write blocks of channels
 
-  StepTypes TypesOf(const Step& of) const;
+  StepTypes TypesOf(const Step& of) const { return program.TypesOf(of); }
   StepTypes types() const { return TypesOf(step); }
   bool HasConstantWeights() const { return HasConstantWeights(step); }
   bool HasConstantWeights(const Step& of) const { return of.inputs.size() > 1 && constant[of.inputs[1]]; }

@@ -3,6 +3,7 @@
 
 #include "nnvm/error.h"
 #include "program/lower_context.h"
+#include "program/permutation.h"
 
 namespace amp {
 
@@ -79,11 +80,8 @@ ValueId LowerContext::Reshape(ValueId value, Shape shape) {
 }
 
 ValueId LowerContext::Permute(ValueId value, std::vector<int> axes) {
-  const Shape& shape = ShapeOf(value);
-  std::vector<std::int64_t> dims;
-  for (const int axis : axes) dims.push_back(shape[axis]);
-  const DType dtype = DTypeOf(value);
-  return Emit(PermuteSpec{std::move(axes)}, {value}, {dtype, Shape(std::move(dims))});
+  TensorType type{DTypeOf(value), PermutedShape(ShapeOf(value), axes)};
+  return Emit(PermuteSpec{std::move(axes)}, {value}, std::move(type));
 }
 
 ValueId LowerContext::Bias(int i) {

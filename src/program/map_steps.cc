@@ -27,28 +27,9 @@ class MapBuilder {
     steps_.push_back({op, x, y, 0, alpha, beta});
   }
 
-  // The function of register x; false where maps do not have it.
+  // The function of register x; false where maps do not have it, or the library's bits are others.
   bool AddEltwise(const EltwiseSpec& spec, std::uint8_t x) {
-    const bool is_exact = mode_ == NumericMode::kExact;
-    switch (spec.kind) {
-      case EltwiseKind::kRelu:
-        Add(MapOp::kRelu, x, 0, spec.alpha);
-        return !is_exact || spec.alpha == 0;
-      case EltwiseKind::kClip:
-        Add(MapOp::kClip, x, 0, spec.alpha, spec.beta);
-        return true;
-      case EltwiseKind::kAbs:
-        Add(MapOp::kAbs, x);
-        return true;
-      case EltwiseKind::kSquare:
-        Add(MapOp::kSquare, x);
-        return true;
-      case EltwiseKind::kSqrt:
-        Add(MapOp::kSqrt, x);
-        return true;
-      default:
-        return !is_exact && AddFunction(spec, x);  // the library's bits are others
-    }
+    return (mode_ != NumericMode::kExact || HasBitsOfLibrary(spec)) && AddFunction(spec, x);
   }
 
   // The number of register x above 0, else its product with register `slope`.
@@ -68,22 +49,33 @@ class MapBuilder {
   }
 
  private:
+  static bool HasBitsOfLibrary(const EltwiseSpec& spec) {
+    return (spec.kind == EltwiseKind::kRelu && spec.alpha == 0) || spec.kind == EltwiseKind::kClip ||
+           spec.kind == EltwiseKind::kAbs || spec.kind == EltwiseKind::kSquare || spec.kind == EltwiseKind::kSqrt;
+  }
+
   bool AddFunction(const EltwiseSpec& spec, std::uint8_t x) {
+    struct Operation {
+      EltwiseKind kind;
+      MapOp op;
+    };
+    static constexpr Operation kOperations[] = {
+        {EltwiseKind::kAbs, MapOp::kAbs},         {EltwiseKind::kSquare, MapOp::kSquare},
+        {EltwiseKind::kSqrt, MapOp::kSqrt},       {EltwiseKind::kTanh, MapOp::kTanh},
+        {EltwiseKind::kSigmoid, MapOp::kSigmoid}, {EltwiseKind::kExp, MapOp::kExp},
+        {EltwiseKind::kLog, MapOp::kLog}};
+    for (const auto& [kind, op] : kOperations) {
+      if (kind == spec.kind) return Add(op, x), true;
+    }
     switch (spec.kind) {
+      case EltwiseKind::kRelu:
+        Add(MapOp::kRelu, x, 0, spec.alpha);
+        return true;
+      case EltwiseKind::kClip:
+        Add(MapOp::kClip, x, 0, spec.alpha, spec.beta);
+        return true;
       case EltwiseKind::kLinear:
         Add(MapOp::kLinear, x, 0, spec.alpha, spec.beta);
-        return true;
-      case EltwiseKind::kTanh:
-        Add(MapOp::kTanh, x);
-        return true;
-      case EltwiseKind::kSigmoid:
-        Add(MapOp::kSigmoid, x);
-        return true;
-      case EltwiseKind::kExp:
-        Add(MapOp::kExp, x);
-        return true;
-      case EltwiseKind::kLog:
-        Add(MapOp::kLog, x);
         return true;
       case EltwiseKind::kSwish:
         Add(MapOp::kLinear, x, 0, spec.alpha, 0);
@@ -170,21 +162,8 @@ bool AddSpec(const StepSpec& spec, MapBuilder* builder) {
 }  // namespace
 
 MapOp MapOpOf(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return MapOp::kAdd;
-    case BinaryKind::kSub:
-      return MapOp::kSub;
-    case BinaryKind::kMul:
-      return MapOp::kMul;
-    case BinaryKind::kDiv:
-      return MapOp::kDiv;
-    case BinaryKind::kMax:
-      return MapOp::kMax;
-    case BinaryKind::kMin:
-      break;
-  }
-  return MapOp::kMin;
+  constexpr MapOp kOps[] = {MapOp::kAdd, MapOp::kSub, MapOp::kMul, MapOp::kDiv, MapOp::kMax, MapOp::kMin};
+  return kOps[static_cast<int>(kind)];
 }
 
 bool IsMapOperand(DType dtype) { return Map::IsOperandType(KernelType(dtype)); }

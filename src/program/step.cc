@@ -9,6 +9,13 @@ ValueId Program::AddValue(TensorType type, std::string name, ValueSource source)
   return static_cast<ValueId>(values.size() - 1);
 }
 
+StepTypes Program::TypesOf(const Step& step) const {
+  StepTypes types;
+  for (const ValueId v : step.inputs) types.inputs.push_back(values[v].type);
+  for (const ValueId v : step.outputs) types.outputs.push_back(values[v].type);
+  return types;
+}
+
 void Program::MarkCast(const CastSpec& spec, ValueId from, ValueId to) {
   if (!spec.is_of_program) return;
   for (const ValueId v : {from, to}) values[v].is_exact = values[v].is_exact || IsLowPrecision(values[v].type.dtype);

@@ -20,6 +20,7 @@
 
 #include "kernels/elementwise/map.h"
 #include "kernels/movement/pad.h"
+#include "kernels/rnn/recurrence.h"
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "passes/alternate.h"
@@ -200,7 +201,7 @@ struct AttentionSpec {
   std::int64_t row_offset = 0;
   double Flops(const StepTypes& types) const;
 };
-enum class RecurrentCell : std::uint8_t { kRelu, kTanh, kLstm, kGru };
+using kernels::RecurrentCell;
 // Layers of recurrent cells over T steps of B sequences, in float32; own kernel. Inputs: data (T, B, I), parameters in
 // the kernel's panels, states (layers * directions, B, H), for LSTM those of the cell, [lengths (B), int64]. Outputs:
 // (T, B, directions * H), [last states, for LSTM those of the cell].
@@ -346,6 +347,7 @@ struct Program {
   std::vector<ValueId> outputs;  // one per output of the graph
 
   ValueId AddValue(TensorType type, std::string name, ValueSource source);
+  StepTypes TypesOf(const Step& step) const;
   // What such a step reads and writes is exact.
   void MarkCast(const CastSpec& spec, ValueId from, ValueId to);
 };

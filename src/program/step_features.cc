@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "nnvm/dtype.h"
 #include "program/layer_kernel.h"
@@ -26,19 +27,9 @@ static_assert(kEltwiseNames.size() == static_cast<std::size_t>(EltwiseKind::kHar
 
 // Whether the arithmetic of the function takes longer than reading and writing its element.
 bool IsLong(EltwiseKind kind) {
-  switch (kind) {
-    case EltwiseKind::kRelu:
-    case EltwiseKind::kLinear:
-    case EltwiseKind::kClip:
-    case EltwiseKind::kAbs:
-    case EltwiseKind::kSqrt:
-    case EltwiseKind::kSquare:
-    case EltwiseKind::kHardSigmoid:
-    case EltwiseKind::kHardSwish:
-      return false;
-    default:
-      return true;
-  }
+  using enum EltwiseKind;
+  constexpr EltwiseKind kShort[] = {kRelu, kLinear, kClip, kAbs, kSqrt, kSquare, kHardSigmoid, kHardSwish};
+  return std::find(std::begin(kShort), std::end(kShort), kind) == std::end(kShort);
 }
 
 // Name of the law, and the point.

@@ -95,4 +95,16 @@ std::vector<bool> ReadValues(const Program& program) {
   return read;
 }
 
+std::vector<bool> ValuesComputedOnce(const Program& program, bool for_all_shapes) {
+  std::vector<bool> constant;
+  for (const Value& value : program.values) constant.push_back(value.source == ValueSource::kConstant);
+  for (const Step& step : program.steps) {
+    const bool may_be = !for_all_shapes || (!step.inputs.empty() && !step.depends_on_input_shape);
+    const bool is_constant =
+        may_be && std::all_of(step.inputs.begin(), step.inputs.end(), [&](ValueId v) { return constant[v]; });
+    for (const ValueId v : step.outputs) constant[v] = is_constant;
+  }
+  return constant;
+}
+
 }  // namespace amp

@@ -65,5 +65,8 @@ void RemoveUnreadSteps(Program* program);
 
 // By value: some step or output of the program reads it.
 std::vector<bool> ReadValues(const Program& program);
+// By value: whether it is computed from parameters and shapes alone, and so once; `for_all_shapes`: from parameters
+// alone, whatever the shapes of the inputs are.
+std::vector<bool> ValuesComputedOnce(const Program& program, bool for_all_shapes = false);
 
 }  // namespace amp

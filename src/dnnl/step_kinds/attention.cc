@@ -11,37 +11,26 @@ using Dims = dnnl::memory::dims;
 
 std::size_t NumAttentionTensors(const AttentionSpec& spec) { return spec.interleaved ? 1 : 3; }
 
-class AttentionKernel : public OwnKernel {
- public:
-  AttentionKernel(const AttentionSpec& spec, const kernels::Attention& job) : spec_(spec), job_(job) {}
-
-  std::size_t ScratchBytes() const override { return kernels::AttentionScratchBytes(job_); }
-
-  void Run(const KernelOperands& operands) const override {
-    kernels::AttentionData data;
-    data.queries = operands.input(0);
-    if (spec_.interleaved) {
-      const auto part = static_cast<std::size_t>(job_.size) * (job_.is_bf16 ? 2 : 4);
-      data.keys = static_cast<const char*>(operands.input(0)) + part;
-      data.values = static_cast<const char*>(operands.input(0)) + 2 * part;
-    } else {
-      data.keys = operands.input(1);
-      data.values = operands.input(2);
-    }
-    if (spec_.masking == Masking::kLength) {
-      data.lengths = static_cast<const std::int32_t*>(operands.input(NumAttentionTensors(spec_)));
-    } else if (spec_.masking == Masking::kMask) {
-      data.mask = static_cast<const std::uint8_t*>(operands.input(NumAttentionTensors(spec_)));
-    }
-    data.out = operands.output();
-    if (operands.num_outputs() > 1) data.lse = static_cast<float*>(operands.output(1));
-    kernels::RunAttention(job_, data, operands.scratch());
+void Attend(const AttentionSpec& spec, const kernels::Attention& job, const KernelOperands& operands) {
+  kernels::AttentionData data;
+  data.queries = operands.input(0);
+  if (spec.interleaved) {
+    const auto part = static_cast<std::size_t>(job.size) * (job.is_bf16 ? 2 : 4);
+    data.keys = static_cast<const char*>(operands.input(0)) + part;
+    data.values = static_cast<const char*>(operands.input(0)) + 2 * part;
+  } else {
+    data.keys = operands.input(1);
+    data.values = operands.input(2);
   }
-
- private:
-  AttentionSpec spec_;
-  kernels::Attention job_;
-};
+  if (spec.masking == Masking::kLength) {
+    data.lengths = static_cast<const std::int32_t*>(operands.input(NumAttentionTensors(spec)));
+  } else if (spec.masking == Masking::kMask) {
+    data.mask = static_cast<const std::uint8_t*>(operands.input(NumAttentionTensors(spec)));
+  }
+  data.out = operands.output();
+  if (operands.num_outputs() > 1) data.lse = static_cast<float*>(operands.output(1));
+  kernels::RunAttention(job, data, operands.scratch());
+}
 
 // The kernel reads memory in any order of axes, as long as the elements of a row lie side by side.
 bool HasDenseRows(const Desc& layout) {
@@ -109,7 +98,8 @@ std::unique_ptr<const OwnKernel> MakeAttention(const Step& step, const LaidOutPr
     job.seen = spec.masking == Masking::kMask ? RowsOfHeads(program.layouts[seen])
                                               : LengthsOfHeads(program.TypeOf(seen).shape);
   }
-  return std::make_unique<AttentionKernel>(spec, job);
+  return MakeOwnKernel([spec, job](const KernelOperands& operands) { Attend(spec, job, operands); },
+                       kernels::AttentionScratchBytes(job));
 }
 
 // Queries, keys and values in any order of axes but the last; the result lies as the queries do.

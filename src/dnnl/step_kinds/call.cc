@@ -6,27 +6,18 @@
 namespace amp::onednn {
 namespace {
 
-class CallKernel : public OwnKernel {
- public:
-  CallKernel(CallSpec spec, StepTypes types) : spec_(std::move(spec)), types_(std::move(types)) {}
-  void Run(const KernelOperands& operands) const override {
-    std::vector<NDArray> inputs, outputs;
-    for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
-      inputs.emplace_back(types_.inputs[i], const_cast<void*>(operands.input(i)), nullptr);
-    }
-    for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
-      outputs.emplace_back(types_.outputs[i], operands.output(i), nullptr);
-    }
-    spec_.function(inputs, outputs);
-  }
-
- private:
-  CallSpec spec_;
-  StepTypes types_;
-};
-
 std::unique_ptr<const OwnKernel> MakeCall(const Step& step, const LaidOutProgram& program) {
-  return std::make_unique<CallKernel>(std::get<CallSpec>(step.spec), program.TypesOf(step));
+  return MakeOwnKernel([function = std::get<CallSpec>(step.spec).function,
+                        types = program.TypesOf(step)](const KernelOperands& operands) {
+    std::vector<NDArray> inputs, outputs;
+    for (std::size_t i = 0; i < types.inputs.size(); ++i) {
+      inputs.emplace_back(types.inputs[i], const_cast<void*>(operands.input(i)), nullptr);
+    }
+    for (std::size_t i = 0; i < types.outputs.size(); ++i) {
+      outputs.emplace_back(types.outputs[i], operands.output(i), nullptr);
+    }
+    function(inputs, outputs);
+  });
 }
 
 [[maybe_unused]] const bool kCall =

@@ -8,28 +8,16 @@
 namespace amp::onednn {
 namespace {
 
-class CastKernel : public OwnKernel {
- public:
-  CastKernel(DType from, DType to, bool stays_finite, std::size_t count)
-      : from_(KernelType(from)), to_(KernelType(to)), stays_finite_(stays_finite), count_(count) {}
-  void Run(const KernelOperands& operands) const override {
-    if (stays_finite_) return kernels::CastToFiniteHalf(from_, operands.input(0), operands.output(), count_);
-    kernels::Cast(from_, operands.input(0), to_, operands.output(), count_);
-  }
-
- private:
-  kernels::ElementType from_, to_;
-  bool stays_finite_;
-  std::size_t count_;
-};
-
 // On the memory as it lies, padding included: both sides have the same layout.
 std::unique_ptr<const OwnKernel> MakeCast(const Step& step, const LaidOutProgram& program) {
   const ValueId in = step.inputs[0];
-  const DType from = program.TypeOf(in).dtype;
-  const std::size_t count = program.layouts[in].get_size() / BytesOf(from);
+  const auto from = KernelType(program.TypeOf(in).dtype), to = KernelType(program.TypeOf(step.outputs[0]).dtype);
+  const std::size_t count = program.layouts[in].get_size() / kernels::ElementBytes(from);
   const bool stays_finite = std::get<CastSpec>(step.spec).stays_finite;
-  return std::make_unique<CastKernel>(from, program.TypeOf(step.outputs[0]).dtype, stays_finite, count);
+  return MakeOwnKernel([=](const KernelOperands& operands) {
+    if (stays_finite) return kernels::CastToFiniteHalf(from, operands.input(0), operands.output(), count);
+    kernels::Cast(from, operands.input(0), to, operands.output(), count);
+  });
 }
 
 // Whether the layout can be left again: padded ones in bfloat16 need code of oneDNN's for the CPU.

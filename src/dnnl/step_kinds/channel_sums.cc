@@ -114,15 +114,9 @@ std::size_t NumSummedTensors(const Step& step) {
 }
 
 kernels::SumsOf KernelSums(ChannelSums kind) {
-  switch (kind) {
-    case ChannelSums::kSum:
-      return kernels::SumsOf::kGradient;
-    case ChannelSums::kStatistics:
-      return kernels::SumsOf::kSquares;
-    case ChannelSums::kGradient:
-      break;
-  }
-  return kernels::SumsOf::kProducts;
+  using enum kernels::SumsOf;
+  constexpr kernels::SumsOf kSums[] = {kGradient, kSquares, kProducts};
+  return kSums[static_cast<int>(kind)];
 }
 
 std::unique_ptr<const OwnKernel> MakeChannelSums(const Step& step, const LaidOutProgram& program) {
@@ -151,7 +145,8 @@ void AssignChannelSums(LayoutBuilder* builder, Step step) {
   }
   if (!HaveSameRows(builder->LayoutOf(step.inputs[0]), builder->LayoutOf(last))) {
     const Desc layout = DenseCopy(builder->LayoutOf(last), builder->TypeOf(step.inputs[0]));
-    step.inputs[0] = builder->InLayout(step.inputs[0], layout, step.node, "own kernel requires two tensors in one order");
+    step.inputs[0] =
+        builder->InLayout(step.inputs[0], layout, step.node, "own kernel requires two tensors in one order");
   }
   for (std::size_t i = tensors; i < step.inputs.size(); ++i) {
     step.inputs[i] = builder->InRowMajor(step.inputs[i], step.node, "");

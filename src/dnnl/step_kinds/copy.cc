@@ -10,32 +10,17 @@
 namespace amp::onednn {
 namespace {
 
-class CopyKernel : public OwnKernel {
- public:
-  explicit CopyKernel(std::size_t bytes) : bytes_(bytes) {}
-  void Run(const KernelOperands& operands) const override {
-    if (bytes_ != 0) std::memcpy(operands.output(), operands.input(0), bytes_);
-  }
-
- private:
-  std::size_t bytes_;
-};
-
-class StridedCopyKernel : public OwnKernel {
- public:
-  explicit StridedCopyKernel(const kernels::StridedCopy& copy) : copy_(copy) {}
-  void Run(const KernelOperands& operands) const override { copy_.Run(operands.input(0), operands.output()); }
-
- private:
-  kernels::StridedCopy copy_;
-};
-
 std::unique_ptr<const OwnKernel> MakeCopy(const Step& step, const LaidOutProgram& program) {
   const Desc &from = program.layouts[step.inputs[0]], &to = program.layouts[step.outputs[0]];
-  if (IsRowMajor(from) && IsRowMajor(to)) return std::make_unique<CopyKernel>(from.get_size());
+  if (IsRowMajor(from) && IsRowMajor(to)) {
+    return MakeOwnKernel([bytes = from.get_size()](const KernelOperands& operands) {
+      if (bytes != 0) std::memcpy(operands.output(), operands.input(0), bytes);
+    });
+  }
   const auto copy = StridedCopyOf(from, to);
   if (!copy) Throw<InternalError>("no copy from {} to {}", LayoutName(from), LayoutName(to));
-  return std::make_unique<StridedCopyKernel>(*copy);
+  return MakeOwnKernel(
+      [copy = *copy](const KernelOperands& operands) { copy.Run(operands.input(0), operands.output()); });
 }
 
 bool CanWriteCopy(const Step& step, const LaidOutProgram& program, const Desc& layout) {

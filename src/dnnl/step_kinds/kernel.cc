@@ -5,18 +5,9 @@
 namespace amp::onednn {
 namespace {
 
-class SpecifiedKernel : public OwnKernel {
- public:
-  explicit SpecifiedKernel(KernelSpec spec) : spec_(std::move(spec)) {}
-  std::size_t ScratchBytes() const override { return spec_.scratch_bytes; }
-  void Run(const KernelOperands& operands) const override { spec_.run(operands); }
-
- private:
-  KernelSpec spec_;
-};
-
 std::unique_ptr<const OwnKernel> MakeSpecified(const Step& step, const LaidOutProgram&) {
-  return std::make_unique<SpecifiedKernel>(std::get<KernelSpec>(step.spec));
+  const auto& spec = std::get<KernelSpec>(step.spec);
+  return MakeOwnKernel(spec.run, spec.scratch_bytes);
 }
 
 [[maybe_unused]] const bool kKernel =

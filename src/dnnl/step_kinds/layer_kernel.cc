@@ -35,27 +35,15 @@ Desc InBlocks(const TensorType& type, bool of_16) {
 }
 
 Desc DescOf(OperandLayout layout, const TensorType& type) {
-  switch (layout) {
-    case OperandLayout::kChannelsLast:
-      return ChannelsLast(type);
-    case OperandLayout::kBlocksOf8:
-    case OperandLayout::kBlocksOf16:
-      return InBlocks(type, layout == OperandLayout::kBlocksOf16);
-    default:
-      return PlainDesc(type);
-  }
+  if (layout == OperandLayout::kChannelsLast) return ChannelsLast(type);
+  const bool of_16 = layout == OperandLayout::kBlocksOf16;
+  return of_16 || layout == OperandLayout::kBlocksOf8 ? InBlocks(type, of_16) : PlainDesc(type);
 }
 
 const char* ReasonOf(OperandLayout layout) {
-  switch (layout) {
-    case OperandLayout::kChannelsLast:
-      return "own kernel requires channels last";
-    case OperandLayout::kBlocksOf8:
-    case OperandLayout::kBlocksOf16:
-      return "own kernel requires blocks of channels";
-    default:
-      return "own kernel requires row-major memory";
-  }
+  if (layout == OperandLayout::kChannelsLast) return "own kernel requires channels last";
+  const bool is_blocked = layout == OperandLayout::kBlocksOf8 || layout == OperandLayout::kBlocksOf16;
+  return is_blocked ? "own kernel requires blocks of channels" : "own kernel requires row-major memory";
 }
 
 // ---- layers ----
@@ -106,33 +94,17 @@ bool CanWriteLayer(const Step& step, const LaidOutProgram& program, const Desc& 
 // ---- their weights ----
 
 // Kernels pack float32 alone.
-class PackingKernel : public OwnKernel {
- public:
-  PackingKernel(std::shared_ptr<const PackedWeights> packed, const TensorType& weights)
-      : packed_(std::move(packed)), weights_(weights) {}
-
-  std::size_t ScratchBytes() const override { return is_bf16() ? Count() * sizeof(float) : 0; }
-
-  void Run(const KernelOperands& operands) const override {
-    const void* weights = operands.input(0);
-    if (is_bf16()) {
-      kernels::Cast(kernels::ElementType::kBFloat16, weights, kernels::ElementType::kFloat32, operands.scratch(),
-                    Count());
-      weights = operands.scratch();
-    }
-    packed_->pack(static_cast<const float*>(weights), operands.output());
-  }
-
- private:
-  bool is_bf16() const { return weights_.dtype == DType::kBFloat16; }
-  std::size_t Count() const { return static_cast<std::size_t>(weights_.shape.size()); }
-
-  std::shared_ptr<const PackedWeights> packed_;
-  TensorType weights_;
-};
-
 std::unique_ptr<const OwnKernel> MakePacking(const Step& step, const LaidOutProgram& program) {
-  return std::make_unique<PackingKernel>(std::get<PackWeightsSpec>(step.spec).packed, program.TypeOf(step.inputs[0]));
+  const TensorType& weights = program.TypeOf(step.inputs[0]);
+  const bool is_bf16 = weights.dtype == DType::kBFloat16;
+  const auto count = static_cast<std::size_t>(weights.shape.size());
+  const auto run = [packed = std::get<PackWeightsSpec>(step.spec).packed, is_bf16,
+                    count](const KernelOperands& operands) {
+    using enum kernels::ElementType;
+    if (is_bf16) kernels::Cast(kBFloat16, operands.input(0), kFloat32, operands.scratch(), count);
+    packed->pack(static_cast<const float*>(is_bf16 ? operands.scratch() : operands.input(0)), operands.output());
+  };
+  return MakeOwnKernel(run, is_bf16 ? count * sizeof(float) : 0);
 }
 
 [[maybe_unused]] const bool kPackWeights = RegisterStepKind<PackWeightsSpec>({.make_kernel = MakePacking});

@@ -14,19 +14,6 @@
 namespace amp::onednn {
 namespace {
 
-class MapKernel : public OwnKernel {
- public:
-  explicit MapKernel(kernels::Map map) : map_(std::move(map)) {}
-  void Run(const KernelOperands& operands) const override {
-    const void* inputs[kernels::Map::kMaxOperands];
-    for (std::size_t i = 0; i < operands.num_inputs(); ++i) inputs[i] = operands.input(i);
-    map_.Run(inputs, operands.output());
-  }
-
- private:
-  kernels::Map map_;
-};
-
 std::unique_ptr<const OwnKernel> MakeMap(const Step& step, const LaidOutProgram& program) {
   std::vector<Desc> layouts{program.layouts[step.outputs[0]]};
   std::vector<kernels::ElementType> types;
@@ -37,8 +24,13 @@ std::unique_ptr<const OwnKernel> MakeMap(const Step& step, const LaidOutProgram&
   auto axes = WalkTogether(layouts);
   if (!axes) throw InternalError("a map over memory that cannot be walked");
   for (kernels::MapAxis& axis : *axes) axis.strides.erase(axis.strides.begin());  // the result's: it is dense
-  return std::make_unique<MapKernel>(kernels::Map(std::move(types), KernelType(program.TypeOf(step.outputs[0]).dtype),
-                                                  std::get<MapSpec>(step.spec).steps, std::move(*axes)));
+  const kernels::ElementType result = KernelType(program.TypeOf(step.outputs[0]).dtype);
+  kernels::Map map(std::move(types), result, std::get<MapSpec>(step.spec).steps, std::move(*axes));
+  return MakeOwnKernel([map = std::move(map)](const KernelOperands& operands) {
+    const void* inputs[kernels::Map::kMaxOperands];
+    for (std::size_t i = 0; i < operands.num_inputs(); ++i) inputs[i] = operands.input(i);
+    map.Run(inputs, operands.output());
+  });
 }
 
 // The layout of the first input that has the output's shape, if it can be walked: that input is read as it lies.

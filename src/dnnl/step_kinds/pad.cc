@@ -11,15 +11,6 @@
 namespace amp::onednn {
 namespace {
 
-class PadKernel : public OwnKernel {
- public:
-  explicit PadKernel(kernels::Pad pad) : pad_(std::move(pad)) {}
-  void Run(const KernelOperands& operands) const override { pad_.Run(operands.input(0), operands.output()); }
-
- private:
-  kernels::Pad pad_;
-};
-
 struct StridedAxis {
   kernels::PadAxis axis;
   std::int64_t stride;
@@ -65,8 +56,8 @@ std::unique_ptr<const OwnKernel> MakePad(const Step& step, const LaidOutProgram&
   const DType dtype = program.TypeOf(in).dtype;
   auto axes = PadAxesOf(program.layouts[in], spec, dtype);
   if (!axes) throw InternalError("a pad of memory that cannot be walked");
-  return std::make_unique<PadKernel>(
-      kernels::Pad(spec.mode, *std::move(axes), static_cast<std::size_t>(BytesOf(dtype)), spec.constant));
+  const kernels::Pad pad(spec.mode, *std::move(axes), static_cast<std::size_t>(BytesOf(dtype)), spec.constant);
+  return MakeOwnKernel([pad](const KernelOperands& operands) { pad.Run(operands.input(0), operands.output()); });
 }
 
 [[maybe_unused]] const bool kPad = RegisterStepKind<PadSpec>({.assign_layouts = AssignPad, .make_kernel = MakePad});

@@ -14,19 +14,6 @@ namespace {
 
 using PoolPlace = kernels::PoolGradient::Place;
 
-class PoolingGradientKernel : public OwnKernel {
- public:
-  explicit PoolingGradientKernel(const kernels::PoolGradient& job) : job_(job) {}
-  void Run(const KernelOperands& operands) const override {
-    const void* x = job_.is_max ? operands.input(1) : nullptr;
-    const void* y = job_.is_max ? operands.input(2) : nullptr;
-    kernels::RunPoolGradient(job_, operands.input(0), x, y, static_cast<float*>(operands.output()));
-  }
-
- private:
-  kernels::PoolGradient job_;
-};
-
 std::array<std::int64_t, 3> InThree(const IntTuple& values, std::int64_t fill) {
   std::array<std::int64_t, 3> three = {fill, fill, fill};
   std::copy(values.begin(), values.end(), three.end() - std::ssize(values));
@@ -73,7 +60,11 @@ std::unique_ptr<const OwnKernel> MakePoolingGradient(const Step& step, const Lai
     job.x = place_of(step.inputs[1]);
     job.y = place_of(step.inputs[2]);
   }
-  return std::make_unique<PoolingGradientKernel>(job);
+  return MakeOwnKernel([job](const KernelOperands& operands) {
+    const void* x = job.is_max ? operands.input(1) : nullptr;
+    const void* y = job.is_max ? operands.input(2) : nullptr;
+    kernels::RunPoolGradient(job, operands.input(0), x, y, static_cast<float*>(operands.output()));
+  });
 }
 
 // Whether memory can be walked beside memory in that order, which has another number of positions.

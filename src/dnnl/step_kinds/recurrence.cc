@@ -1,46 +1,34 @@
 #include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
 #include "kernels/rnn/recurrent_layers.h"
-#include "program/kernel_types.h"
 
 namespace amp::onednn {
 namespace {
 
-class RecurrenceKernel : public OwnKernel {
- public:
-  RecurrenceKernel(const kernels::RecurrentLayers& job, bool has_lengths) : job_(job), has_lengths_(has_lengths) {}
-
-  std::size_t ScratchBytes() const override { return kernels::RecurrentScratchBytes(job_); }
-
-  void Run(const KernelOperands& operands) const override {
-    const bool is_lstm = job_.cell == kernels::RecurrentCell::kLstm;
-    const auto floats = [&](std::size_t i) { return static_cast<const float*>(operands.input(i)); };
-    const auto written = [&](std::size_t i) {
-      return i < operands.num_outputs() ? static_cast<float*>(operands.output(i)) : nullptr;
-    };
-    kernels::RecurrentData data;
-    data.x = floats(0);
-    data.packed = floats(1);
-    data.hidden = floats(2);
-    if (is_lstm) data.cells = floats(3);
-    if (has_lengths_) data.lengths = static_cast<const std::int64_t*>(operands.input(is_lstm ? 4 : 3));
-    data.y = written(0);
-    data.last_hidden = written(1);
-    data.last_cells = written(2);
-    kernels::RunRecurrentLayers(job_, data, operands.scratch());
-  }
-
- private:
-  kernels::RecurrentLayers job_;
-  bool has_lengths_;
-};
+void RunRecurrence(const kernels::RecurrentLayers& job, bool has_lengths, const KernelOperands& operands) {
+  const bool is_lstm = job.cell == RecurrentCell::kLstm;
+  const auto floats = [&](std::size_t i) { return static_cast<const float*>(operands.input(i)); };
+  const auto written = [&](std::size_t i) {
+    return i < operands.num_outputs() ? static_cast<float*>(operands.output(i)) : nullptr;
+  };
+  kernels::RecurrentData data;
+  data.x = floats(0);
+  data.packed = floats(1);
+  data.hidden = floats(2);
+  if (is_lstm) data.cells = floats(3);
+  if (has_lengths) data.lengths = static_cast<const std::int64_t*>(operands.input(is_lstm ? 4 : 3));
+  data.y = written(0);
+  data.last_hidden = written(1);
+  data.last_cells = written(2);
+  kernels::RunRecurrentLayers(job, data, operands.scratch());
+}
 
 std::unique_ptr<const OwnKernel> MakeRecurrence(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<RecurrenceSpec>(step.spec);
   const Shape& data = program.TypeOf(step.inputs[0]).shape;
   const Shape& states = program.TypeOf(step.inputs[2]).shape;
   kernels::RecurrentLayers job;
-  job.cell = KernelCell(spec.cell);
+  job.cell = spec.cell;
   job.time = data[0];
   job.batch = data[1];
   job.inputs = data[2];
@@ -50,7 +38,9 @@ std::unique_ptr<const OwnKernel> MakeRecurrence(const Step& step, const LaidOutP
   job.low = spec.low;
   job.high = spec.high;
   job.nan_becomes_low = spec.nan_becomes_low;
-  return std::make_unique<RecurrenceKernel>(job, spec.has_lengths);
+  return MakeOwnKernel([job, has_lengths = spec.has_lengths](
+                           const KernelOperands& operands) { RunRecurrence(job, has_lengths, operands); },
+                       kernels::RecurrentScratchBytes(job));
 }
 
 [[maybe_unused]] const bool kRecurrence =

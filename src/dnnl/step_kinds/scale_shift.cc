@@ -10,20 +10,6 @@
 namespace amp::onednn {
 namespace {
 
-class ScaleShiftKernel : public OwnKernel {
- public:
-  explicit ScaleShiftKernel(const kernels::ScaleShift& job) : job_(job) {}
-  void Run(const KernelOperands& operands) const override {
-    kernels::ScaleShift job = job_;
-    job.scale = static_cast<const float*>(operands.input(1));
-    job.shift = static_cast<const float*>(operands.input(2));
-    kernels::RunScaleShift(job, operands.input(0), operands.output());
-  }
-
- private:
-  kernels::ScaleShift job_;  // without the numbers
-};
-
 std::unique_ptr<const OwnKernel> MakeScaleShift(const Step& step, const LaidOutProgram& program) {
   const auto& spec = std::get<ScaleShiftSpec>(step.spec);
   const ValueId in = step.inputs[0], out = step.outputs[0];
@@ -41,7 +27,12 @@ std::unique_ptr<const OwnKernel> MakeScaleShift(const Step& step, const LaidOutP
   job.planes = x->planes;
   std::tie(job.x_batch, job.x_block, job.x_row) = std::tie(x->batch, x->block, x->row);
   std::tie(job.y_batch, job.y_block, job.y_row) = std::tie(y->batch, y->block, y->row);
-  return std::make_unique<ScaleShiftKernel>(job);
+  return MakeOwnKernel([given = job](const KernelOperands& operands) {
+    kernels::ScaleShift work = given;
+    work.scale = static_cast<const float*>(operands.input(1));
+    work.shift = static_cast<const float*>(operands.input(2));
+    kernels::RunScaleShift(work, operands.input(0), operands.output());
+  });
 }
 
 // On the memory as it lies; what is written is dense.

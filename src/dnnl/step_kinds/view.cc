@@ -2,6 +2,7 @@
 #include "dnnl/layout_builder.h"
 #include "dnnl/reshaped_layout.h"
 #include "dnnl/step_kind.h"
+#include "program/permutation.h"
 
 namespace amp::onednn {
 namespace {
@@ -31,9 +32,7 @@ void AssignPermute(LayoutBuilder* builder, Step step) {
   const ValueId in = step.inputs[0];
   const std::vector<int>& axes = std::get<PermuteSpec>(step.spec).axes;
   // dnnl's permutation says where input axis i goes; ours says where output axis i comes from.
-  std::vector<int> destination(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) destination[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
-  builder->Alias(step.outputs[0], in, builder->LayoutOf(in).permute_axes(destination));
+  builder->Alias(step.outputs[0], in, builder->LayoutOf(in).permute_axes(InversePermutation(axes)));
 }
 
 [[maybe_unused]] const bool kReshape = RegisterStepKind<ReshapeSpec>({.assign_layouts = AssignReshape});

@@ -5,15 +5,9 @@ namespace amp::onednn {
 namespace {
 
 dnnl::algorithm PoolingAlgorithm(PoolingKind kind) {
-  switch (kind) {
-    case PoolingKind::kMax:
-      return dnnl::algorithm::pooling_max;
-    case PoolingKind::kAverageIncludePadding:
-      return dnnl::algorithm::pooling_avg_include_padding;
-    case PoolingKind::kAverageExcludePadding:
-      return dnnl::algorithm::pooling_avg_exclude_padding;
-  }
-  return dnnl::algorithm::undef;
+  using enum dnnl::algorithm;
+  constexpr dnnl::algorithm kAlgorithms[] = {pooling_max, pooling_avg_include_padding, pooling_avg_exclude_padding};
+  return kAlgorithms[static_cast<int>(kind)];
 }
 
 std::optional<PreparedPrimitive> PreparePooling(const PrimitiveBuilder& b) {

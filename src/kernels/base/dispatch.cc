@@ -37,15 +37,8 @@ Isa DetectIsa() {
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;
 }
 
-bool DetectNativeBF16() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512bf16") != 0;
-}
-
-bool DetectVNNI() {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512vnni") != 0;
-}
+bool DetectNativeBF16() { return __builtin_cpu_init(), __builtin_cpu_supports("avx512bf16") != 0; }
+bool DetectVNNI() { return __builtin_cpu_init(), __builtin_cpu_supports("avx512vnni") != 0; }
 
 #else
 
@@ -90,15 +83,8 @@ std::optional<Isa> IsaLimit() {
 }  // namespace
 
 const char* IsaName(Isa isa) {
-  switch (isa) {
-    case Isa::kGeneric:
-      return "generic";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"generic", "avx2", "avx512"};
+  return kNames[static_cast<int>(isa)];
 }
 
 std::optional<Isa> ParseIsa(std::string_view name) {

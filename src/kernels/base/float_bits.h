@@ -1,15 +1,13 @@
-// Scalar conversions between float32/float64/integers and the two 16-bit floating-point formats.
-// These functions *define* what a cast does; every vector kernel of this folder is bit-equal to
-// them for all inputs.
+// Scalar conversions between float32/float64/integers and the two 16-bit floating-point formats. These functions
+// *define* what a cast does; every vector kernel of this folder is bit-equal to them for all inputs.
 //
 //  bfloat16: 1 sign, 8 exponent, 7 mantissa bits (the upper half of a float32)
 //  float16:  1 sign, 5 exponent, 10 mantissa bits (IEEE 754 binary16)
 //
-// Narrowing rounds once, to nearest with ties to even. Denormals are kept, values beyond the
-// largest finite number become infinite exactly where rounding says so, and a NaN becomes a quiet
-// NaN with the same sign and the top bits of its payload. None of this depends on MXCSR's
-// flush-to-zero and denormals-are-zero bits; FloatToHalf alone relies on the default rounding mode
-// (to nearest).
+// Narrowing rounds once, to nearest with ties to even. Denormals are kept, values beyond the largest finite number
+// become infinite exactly where rounding says so, and a NaN becomes a quiet NaN with the same sign and the top bits of
+// its payload. None of this depends on MXCSR's flush-to-zero and denormals-are-zero bits; FloatToHalf alone relies on
+// the default rounding mode (to nearest).
 //
 // Do not include this header in a translation unit built for a special instruction set: the linker
 // keeps one copy of an inline function, and that copy must run on every CPU.
@@ -63,9 +61,8 @@ constexpr std::uint16_t RoundOnce(bool negative, std::uint64_t significand, int 
   const std::uint64_t remainder = significand & ((half_ulp << 1) - 1);
   const bool up = remainder > half_ulp || (remainder == half_ulp && (kept & 1) != 0);
 
-  // A normal number's leading bit is still in `kept` and adds the one that its exponent field lacks
-  // here. A carry out of the mantissa moves into the exponent and, at the very top, yields
-  // infinity: both are what rounding asks for.
+  // A normal number's leading bit is still in `kept` and adds the one that its exponent field lacks here. A carry out
+  // of the mantissa moves into the exponent and, at the very top, yields infinity: both are what rounding asks for.
   const int exponent_field = denormal_shift > 0 ? 0 : exponent - Format::kMinExponent;
   const std::uint32_t magnitude = (static_cast<std::uint32_t>(exponent_field) << Format::kMantissaBits) +
                                   static_cast<std::uint32_t>(kept) + static_cast<std::uint32_t>(up);
@@ -83,8 +80,7 @@ constexpr std::uint16_t NarrowDouble(double value) {
     const std::uint32_t sign = static_cast<std::uint32_t>(negative) << Format::kSignShift;
     return static_cast<std::uint16_t>(sign | Format::kInfinity | Format::kQuietBit | payload);
   }
-  // Zeros and float64 denormals get a leading bit too many here; they are far below either format's
-  // smallest denormal.
+  // Zeros and float64 denormals get a leading bit too many here; they are far below either format's smallest denormal.
   return RoundOnce<Format>(negative, (std::uint64_t{1} << 63) | (mantissa << 11), biased_exponent - 1023);
 }
 
@@ -103,8 +99,7 @@ constexpr std::uint16_t FloatToBF16(float value) {
   return static_cast<std::uint16_t>(is_nan ? quiet_nan : rounded);
 }
 
-// Exact, except that a signalling NaN becomes quiet (as F16C does). Free of branches, so that loops
-// vectorise.
+// Exact, except that a signalling NaN becomes quiet (as F16C does). Free of branches, so that loops vectorise.
 constexpr float HalfToFloat(std::uint16_t value) {
   const std::uint32_t sign = static_cast<std::uint32_t>(value & 0x8000u) << 16;
   const std::uint32_t magnitude = value & 0x7FFFu;
@@ -125,8 +120,7 @@ constexpr std::uint16_t FloatToHalf(float value) {
   constexpr std::uint32_t kFirstInfinite = 0x47800000u;   // 2^16; [65520, 65536) reaches infinity by rounding
   const std::uint32_t rebiased = magnitude - ((127u - 15u) << 23);
   const std::uint32_t normal = (rebiased + 0x0FFFu + ((rebiased >> 13) & 1u)) >> 13;
-  // Just above 0.5 a float32's last bit is worth 2^-24, float16's smallest denormal: the addition
-  // itself rounds.
+  // Just above 0.5 a float32's last bit is worth 2^-24, float16's smallest denormal: the addition itself rounds.
   const std::uint32_t small = magnitude < kSmallestNormal ? magnitude : kSmallestNormal;
   const std::uint32_t denormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(small) + 0.5f) - 0x3F000000u;
   const std::uint32_t quiet_nan = internal::HalfFormat::kQuietBit | ((magnitude >> 13) & 0x03FFu);

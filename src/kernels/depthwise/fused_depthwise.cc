@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/float_bits.h"
-#include "kernels/base/round_up.h"
-#include "kernels/threads/parallel.h"
+#include "kernels/threads/partition.h"
 
 namespace amp::kernels {
 namespace {
@@ -62,12 +61,8 @@ std::int64_t MaxRows(const FusedDepthwise& job) {
   return rows;
 }
 
-struct Strips {
-  std::int64_t rows = 0, count = 0;  // of an image
-};
-
 // Strips of nearly equal height. Where there are few, all threads get equally many.
-Strips StripsOf(const FusedDepthwise& job) {
+Partition StripsOf(const FusedDepthwise& job) {
   constexpr std::int64_t kManyTurns = 4;
   const std::int64_t threads = job.num_threads;
   std::int64_t count = CeilDiv(job.out_height, MaxRows(job));
@@ -76,16 +71,14 @@ Strips StripsOf(const FusedDepthwise& job) {
     while (even < job.out_height && job.batch * even % threads != 0) ++even;
     if (job.batch * even % threads == 0) count = even;
   }
-  const std::int64_t rows = CeilDiv(job.out_height, count);
-  return {rows, CeilDiv(job.out_height, rows)};
+  return Partition::Into({.groups = job.batch, .rows = job.out_height, .num_threads = job.num_threads}, count);
 }
 
-FusedDepthwisePart PartAt(const FusedDepthwise& job, const Strips& strips, std::int64_t i, char* scratch) {
-  const Room room = RoomOf(job, strips.rows);
+FusedDepthwisePart PartAt(const PartOfWork& place, const Room& room, char* scratch) {
   FusedDepthwisePart part;
-  part.image = i / strips.count;
-  part.first_row = i % strips.count * strips.rows;
-  part.num_rows = std::min(strips.rows, job.out_height - part.first_row);
+  part.image = place.group;
+  part.first_row = place.first_row;
+  part.num_rows = place.num_rows;
   part.source_tiles = scratch;
   part.window = reinterpret_cast<float*>(scratch + room.source_tiles);
   part.tiles = scratch + room.source_tiles + room.window;
@@ -152,13 +145,11 @@ std::int64_t FusedDepthwiseStrip(const FusedDepthwise& job) { return StripsOf(jo
 void RunFusedDepthwiseWith(const FusedDepthwiseTable& table, const FusedDepthwise& job, const FusedDepthwiseData& data,
                            void* scratch) {
   if (IsEmpty(job)) return;
-  const Strips strips = StripsOf(job);
-  const std::int64_t bytes = RoomOf(job, strips.rows).bytes();
+  const Partition strips = StripsOf(job);
+  const Room room = RoomOf(job, strips.rows);
   const FusedDepthwiseTable::Run run = table.run[static_cast<std::size_t>(job.compute_type)];
-  const ThreadScope threads(job.num_threads);
-  ParallelFor(job.batch * strips.count, 1, [&](std::int64_t i) {
-    run(job, data, PartAt(job, strips, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
-  });
+  strips.ForEach(scratch, room.bytes(),
+                 [&](const PartOfWork& place, char* memory) { run(job, data, PartAt(place, room, memory)); });
 }
 
 void RunFusedDepthwise(const FusedDepthwise& job, const FusedDepthwiseData& data, void* scratch) {

@@ -8,31 +8,17 @@
 #include <concepts>
 #include <cstring>
 #include <limits>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "kernels/base/float_bits.h"
 #include "kernels/elementwise/cast_table.h"
+#include "kernels/elementwise/element_types.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {
 
-// What C++20 has no type for, as it lies in memory.
-struct Half {
-  std::uint16_t bits;
-};
-struct BFloat16 {
-  std::uint16_t bits;
-};
-struct Bool {
-  std::uint8_t byte;
-};
-
-// In the order of ElementType.
-using ElementTypes = std::tuple<float, double, Half, BFloat16, std::uint8_t, std::int8_t, std::int16_t, std::uint16_t,
-                                std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, Bool>;
 static_assert(std::tuple_size_v<ElementTypes> == kElementTypeCount);
 static_assert(static_cast<std::size_t>(ElementType::kBool) + 1 == kElementTypeCount);
 
@@ -164,12 +150,20 @@ CastFunction Select(ElementType from, ElementType to) {
   return kCasts[Index(from)][Index(to)];
 }
 
+constexpr CastTable kGeneric = {.isa = Isa::kGeneric,
+                                .float_to_bf16 = CastLoop<float, BFloat16>,
+                                .bf16_to_float = CastLoop<BFloat16, float>,
+                                .float_to_half = CastLoop<float, Half>,
+                                .half_to_float = CastLoop<Half, float>};
+
 // In elements. A block is long enough to hide a call and short enough to share the work evenly;
 // waking the other threads pays off from a few blocks on.
 constexpr std::size_t kBlock = std::size_t{1} << 14;
 constexpr std::size_t kParallelFrom = std::size_t{1} << 16;
 
 }  // namespace
+
+const CastTable* CastTable::Generic() { return &kGeneric; }
 
 std::size_t ElementBytes(ElementType type) { return kSizes[Index(type)]; }
 

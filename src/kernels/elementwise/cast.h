@@ -39,10 +39,9 @@ std::size_t ElementBytes(ElementType type);
 //  integer -> integer: modulo 2^bits, as C++ does.
 //  to bool:          x != 0, hence true for NaN and for every denormal.
 //
-// Conversions to and from float16, from bfloat16 to float32, and from float32 or float64 to
-// bfloat16 or bool do not depend on the thread's flush-to-zero and denormals-are-zero modes. Those
-// between float32 and float64, and from bfloat16 to float64, do: with these modes on, denormals
-// become zero there.
+// Conversions to and from float16, from bfloat16 to float32, and from float32 or float64 to bfloat16 or bool do not
+// depend on the thread's flush-to-zero and denormals-are-zero modes. Those between float32 and float64, and from
+// bfloat16 to float64, do: with these modes on, denormals become zero there.
 //
 // Large arrays are split into blocks among the threads of the scope (ParallelFor). The result does
 // not depend on their number, nor on the instruction set in use.

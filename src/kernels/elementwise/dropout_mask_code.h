@@ -5,32 +5,15 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/base/vector_of.h"
 #include "kernels/elementwise/dropout_mask.h"
 
 namespace amp::kernels {
 
-template <int kLanes>
-struct MaskVectors;
-template <>
-struct MaskVectors<4> {
-  using Words [[gnu::vector_size(16)]] = std::uint32_t;
-  using Longs [[gnu::vector_size(32)]] = std::uint64_t;
-};
-template <>
-struct MaskVectors<8> {
-  using Words [[gnu::vector_size(32)]] = std::uint32_t;
-  using Longs [[gnu::vector_size(64)]] = std::uint64_t;
-};
-template <>
-struct MaskVectors<16> {
-  using Words [[gnu::vector_size(64)]] = std::uint32_t;
-  using Longs [[gnu::vector_size(128)]] = std::uint64_t;
-};
-
 template <Isa kIsa, int kLanes>
 struct DropoutMaskCode {
-  using Words = typename MaskVectors<kLanes>::Words;
-  using Longs = typename MaskVectors<kLanes>::Longs;
+  using Words = typename VectorOf<std::uint32_t, kLanes>::Type;
+  using Longs = typename VectorOf<std::uint64_t, kLanes>::Type;
 
   static Words Low(const Longs& x) { return __builtin_convertvector(x, Words); }
   static Words High(const Longs& x) { return __builtin_convertvector(x >> 32, Words); }

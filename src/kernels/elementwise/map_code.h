@@ -12,90 +12,54 @@ struct MapOperations {
   using V = VectorCode<kIsa, kLanes>;
   using Floats = typename V::Floats;
 
-  // Inlined into each loop, of which it is one case: as a call it would take longer than the work.
+  // Inlined into each loop: as a call it would take longer than the work.
+  template <MapOp kOp>
   [[gnu::always_inline]] static Floats Apply(const MapStep& step, Floats x, Floats y, Floats z) {
-    switch (step.op) {
-      case MapOp::kAdd:
-        return x + y;
-      case MapOp::kSub:
-        return x - y;
-      case MapOp::kMul:
-        return x * y;
-      case MapOp::kDiv:
-        return x / y;
-      case MapOp::kMax:
-        return (x > y) | (x != x) ? x : y;
-      case MapOp::kMin:
-        return (x < y) | (x != x) ? x : y;
-      case MapOp::kEqual:
-        return V::OneOrZero(x == y);
-      case MapOp::kNotEqual:
-        return V::OneOrZero(x != y);
-      case MapOp::kGreater:
-        return V::OneOrZero(x > y);
-      case MapOp::kGreaterEqual:
-        return V::OneOrZero(x >= y);
-      case MapOp::kLess:
-        return V::OneOrZero(x < y);
-      case MapOp::kLessEqual:
-        return V::OneOrZero(x <= y);
-      case MapOp::kAnd:
-        return V::OneOrZero((x != 0.0f) & (y != 0.0f));
-      case MapOp::kOr:
-        return V::OneOrZero((x != 0.0f) | (y != 0.0f));
-      case MapOp::kXor:
-        return V::OneOrZero((x != 0.0f) ^ (y != 0.0f));
-      case MapOp::kSelect:
-        return x != 0.0f ? y : z;
-      case MapOp::kMulAdd:
-        return x * y + z;
-      case MapOp::kConstant:
-        return V::All(step.alpha);
-      case MapOp::kLinear:
-        return x * step.alpha + step.beta;
-      case MapOp::kClip:
-        x = x < step.alpha ? V::All(step.alpha) : x;
-        return x > step.beta ? V::All(step.beta) : x;
-      case MapOp::kRelu:
-        return (x > 0.0f) | (x != x) ? x : step.alpha == 0.0f ? V::All(0) : x * step.alpha;
-      case MapOp::kNegative:
-        return V::AsFloats(V::Bits(x) ^ static_cast<std::int32_t>(0x80000000u));
-      case MapOp::kAbs:
-        return V::AsFloats(V::Bits(x) & 0x7FFFFFFF);
-      case MapOp::kSquare:
-        return x * x;
-      case MapOp::kReciprocal:
-        return 1.0f / x;
-      case MapOp::kFloor:
-        return V::Floor(x);
-      case MapOp::kCeil:
-        return V::Ceil(x);
-      case MapOp::kTrunc:
-        return V::Trunc(x);
-      case MapOp::kExp:
-        return V::Exp(x);
-      case MapOp::kLog:
-        return V::Log(x);
-      case MapOp::kSigmoid:
-        return V::Sigmoid(x);
-      case MapOp::kTanh:
-        return V::Tanh(x);
-      case MapOp::kErf:
-        return V::Erf(x);
-      case MapOp::kRoundToBF16:
-        return V::AsFloats(V::RoundedBits(x) << 16);
-      default:
-        return x;
+    if constexpr (kOp == MapOp::kAdd) return x + y;
+    if constexpr (kOp == MapOp::kSub) return x - y;
+    if constexpr (kOp == MapOp::kMul) return x * y;
+    if constexpr (kOp == MapOp::kDiv) return x / y;
+    if constexpr (kOp == MapOp::kMax) return (x > y) | (x != x) ? x : y;
+    if constexpr (kOp == MapOp::kMin) return (x < y) | (x != x) ? x : y;
+    if constexpr (kOp == MapOp::kEqual) return V::OneOrZero(x == y);
+    if constexpr (kOp == MapOp::kNotEqual) return V::OneOrZero(x != y);
+    if constexpr (kOp == MapOp::kGreater) return V::OneOrZero(x > y);
+    if constexpr (kOp == MapOp::kGreaterEqual) return V::OneOrZero(x >= y);
+    if constexpr (kOp == MapOp::kLess) return V::OneOrZero(x < y);
+    if constexpr (kOp == MapOp::kLessEqual) return V::OneOrZero(x <= y);
+    if constexpr (kOp == MapOp::kAnd) return V::OneOrZero((x != 0.0f) & (y != 0.0f));
+    if constexpr (kOp == MapOp::kOr) return V::OneOrZero((x != 0.0f) | (y != 0.0f));
+    if constexpr (kOp == MapOp::kXor) return V::OneOrZero((x != 0.0f) ^ (y != 0.0f));
+    if constexpr (kOp == MapOp::kSelect) return x != 0.0f ? y : z;
+    if constexpr (kOp == MapOp::kMulAdd) return x * y + z;
+    if constexpr (kOp == MapOp::kConstant) return V::All(step.alpha);
+    if constexpr (kOp == MapOp::kLinear) return x * step.alpha + step.beta;
+    if constexpr (kOp == MapOp::kClip) {
+      x = x < step.alpha ? V::All(step.alpha) : x;
+      return x > step.beta ? V::All(step.beta) : x;
     }
+    if constexpr (kOp == MapOp::kRelu)
+      return (x > 0.0f) | (x != x) ? x : step.alpha == 0.0f ? V::All(0) : x * step.alpha;
+    if constexpr (kOp == MapOp::kNegative) return V::AsFloats(V::Bits(x) ^ static_cast<std::int32_t>(0x80000000u));
+    if constexpr (kOp == MapOp::kAbs) return V::AsFloats(V::Bits(x) & 0x7FFFFFFF);
+    if constexpr (kOp == MapOp::kSquare) return x * x;
+    if constexpr (kOp == MapOp::kReciprocal) return 1.0f / x;
+    if constexpr (kOp == MapOp::kFloor) return V::Floor(x);
+    if constexpr (kOp == MapOp::kCeil) return V::Ceil(x);
+    if constexpr (kOp == MapOp::kTrunc) return V::Trunc(x);
+    if constexpr (kOp == MapOp::kExp) return V::Exp(x);
+    if constexpr (kOp == MapOp::kLog) return V::Log(x);
+    if constexpr (kOp == MapOp::kSigmoid) return V::Sigmoid(x);
+    if constexpr (kOp == MapOp::kTanh) return V::Tanh(x);
+    if constexpr (kOp == MapOp::kErf) return V::Erf(x);
+    if constexpr (kOp == MapOp::kRoundToBF16) return V::AsFloats(V::RoundedBits(x) << 16);
   }
 
-  // The operation is known while the loop is compiled: Apply becomes its one case.
   template <MapOp kOp>
   static void Loop(const MapStep& step, const float* x, const float* y, const float* z, float* out, std::int64_t n) {
-    MapStep known = step;
-    known.op = kOp;
+    const MapStep known = step;  // a copy, where `out` does not lie
     for (std::int64_t i = 0; i < n; i += kLanes) {
-      const Floats result = Apply(known, V::Load(x + i), V::Load(y + i), V::Load(z + i));
+      const Floats result = Apply<kOp>(known, V::Load(x + i), V::Load(y + i), V::Load(z + i));
       std::memcpy(out + i, &result, sizeof result);
     }
   }
@@ -117,9 +81,10 @@ struct MapOperations {
                        std::int64_t n) {
     if constexpr (kFirst > static_cast<int>(MapOp::kRoundToBF16)) {
       Scalars(step, x, y, out, n);
-    } else if (static_cast<int>(step.op) == kFirst && step.op != MapOp::kSqrt) {
-      Loop<static_cast<MapOp>(kFirst)>(step, x, y, z, out, n);
     } else {
+      if constexpr (kFirst != static_cast<int>(MapOp::kSqrt)) {
+        if (static_cast<int>(step.op) == kFirst) return Loop<static_cast<MapOp>(kFirst)>(step, x, y, z, out, n);
+      }
       Dispatch<kFirst + 1>(step, x, y, z, out, n);
     }
   }

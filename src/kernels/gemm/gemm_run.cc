@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/base/round_up.h"
-#include "kernels/gemm/gemm_split.h"
 #include "kernels/gemm/gemm_weights.h"
 #include "kernels/gemm/strassen.h"
-#include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {
@@ -59,14 +56,8 @@ std::int64_t Depth(const Gemm& job, std::int64_t rows) {
   return CeilDiv(steps, stretches) * step;
 }
 
-const char* Offset(const void* data, std::int64_t bytes) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
-}
-const float* Offset(const float* data, std::int64_t count) { return data == nullptr ? nullptr : data + count; }
-
-// Parts that follow each other share rows.
-GemmPart PartAt(const Gemm& job, const GemmData& data, const GemmSplit& split, std::int64_t i) {
-  const std::int64_t channel = i % split.stretches * split.channels;
+GemmPart PartAt(const Gemm& job, const GemmData& data, const Partition& split, const PartOfWork& place) {
+  const std::int64_t channel = place.first_channel;
   GemmPart part;
   part.data = data;
   part.data.weights = GemmColumnAt(job, data.weights, channel / kGemmColumns);
@@ -75,9 +66,9 @@ GemmPart PartAt(const Gemm& job, const GemmData& data, const GemmSplit& split, s
   part.data.slopes = Offset(data.slopes, channel);
   part.data.sum = Offset(data.sum, channel * (job.sum.is_bf16 ? 2 : 4));
   part.data.destination = const_cast<char*>(Offset(data.destination, channel * (job.destination.is_bf16 ? 2 : 4)));
-  part.first_row = i / split.stretches * split.rows;
-  part.num_rows = std::min(split.rows, job.rows() - part.first_row);
-  part.num_channels = std::min(split.channels, job.out_channels - channel);
+  part.first_row = place.first_row;
+  part.num_rows = place.num_rows;
+  part.num_channels = place.num_channels;
   part.depth = Depth(job, split.rows);
   return part;
 }
@@ -88,7 +79,7 @@ struct PartBytes {
   std::int64_t both() const { return tiles + sums; }
 };
 
-PartBytes BytesOf(const Gemm& job, const GemmSplit& split) {
+PartBytes BytesOf(const Gemm& job, const Partition& split) {
   const std::int64_t depth = Depth(job, split.rows);
   PartBytes bytes;
   bytes.tiles = RoundUp(GemmTileBytes(job, split.rows, depth), 64);
@@ -136,13 +127,11 @@ std::size_t GemmScratchBytes(const Gemm& job) {
 void RunGemmWith(const GemmTable& table, const Gemm& job, const GemmData& data, void* scratch) {
   if (IsEmpty(job)) return;
   if (job.strassen) return RunStrassen(table.strassen[IndexOf(job.compute_type)], job, data, scratch);
-  const GemmSplit split = SplitGemm(job, MaxRows(job));
+  const Partition split = SplitGemm(job, MaxRows(job));
   const PartBytes bytes = BytesOf(job, split);
   const GemmTable::Run run = table.run[IndexOf(job.compute_type)];
-  const ThreadScope threads(job.num_threads);
-  ParallelFor(split.parts(), 1, [&](std::int64_t i) {
-    char* tiles = static_cast<char*>(scratch) + CurrentPlace().part * bytes.both();
-    run(job, PartAt(job, data, split, i), tiles, reinterpret_cast<float*>(tiles + bytes.tiles));
+  split.ForEach(scratch, bytes.both(), [&](const PartOfWork& place, char* tiles) {
+    run(job, PartAt(job, data, split, place), tiles, reinterpret_cast<float*>(tiles + bytes.tiles));
   });
 }
 

@@ -1,8 +1,5 @@
-#include "kernels/gemm/gemm_split.h"
-
 #include <algorithm>
 
-#include "kernels/base/round_up.h"
 #include "kernels/gemm/gemm_weights.h"
 
 namespace amp::kernels {
@@ -10,7 +7,8 @@ namespace {
 
 // About how many cycles of a core a part takes. The constants are those of a CPU with AVX-512, per vector; what counts
 // is which of two splits is faster.
-double PartCycles(const Gemm& job, std::int64_t rows, std::int64_t channels) {
+double PartCycles(const Gemm& job, const Partition& split) {
+  const std::int64_t rows = split.rows, channels = std::min(split.channels, job.out_channels);
   constexpr double kEpilogueCycles = 3, kCallCycles = 30, kBytesPerCycle = 7;
   const double pack_cycles = job.multiplies_int16() ? 4 : 2;
   const std::int64_t lanes = VectorFloats(), together = GemmRowsTogether();
@@ -24,7 +22,8 @@ double PartCycles(const Gemm& job, std::int64_t rows, std::int64_t channels) {
 }
 
 // The same for tiles. The last ones may compute rows and channels that are dropped.
-double TiledPartCycles(const Gemm& job, std::int64_t rows, std::int64_t channels) {
+double TiledPartCycles(const Gemm& job, const Partition& split) {
+  const std::int64_t rows = split.rows, channels = std::min(split.channels, job.out_channels);
   constexpr double kTileCycles = 20, kPackCycles = 4, kEpilogueCycles = 4, kCallCycles = 800, kBytesPerCycle = 10;
   const auto row_tiles = static_cast<double>(CeilDiv(rows, kGemmTileRows));
   const auto column_tiles = static_cast<double>(CeilDiv(channels, kGemmTileRows));
@@ -35,59 +34,23 @@ double TiledPartCycles(const Gemm& job, std::int64_t rows, std::int64_t channels
   return std::max(multiply, weights) + static_cast<double>(rows) * blocks * kPackCycles + epilogue + kCallCycles;
 }
 
-GemmSplit SplitInto(const Gemm& job, std::int64_t blocks, std::int64_t stretches) {
-  GemmSplit split;
-  split.rows = CeilDiv(job.rows(), blocks);
-  if (UsesGemmTiles(job)) split.rows = RoundUp(split.rows, 2 * kGemmTileRows);
-  split.blocks = CeilDiv(job.rows(), split.rows);
-  split.channels = CeilDiv(GemmColumns(job), stretches) * kGemmColumns;
-  split.stretches = CeilDiv(job.out_channels, split.channels);
-  return split;
-}
-
-// Many parts: a thread whose core is slow, as where another program uses its tiles, too, takes fewer of them.
-GemmSplit SplitIntoTiles(const Gemm& job, std::int64_t max_rows) {
-  const std::int64_t threads = job.num_threads, least = CeilDiv(job.rows(), max_rows);
-  GemmSplit best;
-  double fewest = 0;
-  for (std::int64_t more = 0; more <= 8 * threads; more = more < threads ? more + 1 : 2 * more) {
-    const std::int64_t blocks = least + more;
-    for (std::int64_t stretches = 1; stretches <= std::min(GemmColumns(job), 16 * threads); stretches *= 2) {
-      const GemmSplit split = SplitInto(job, blocks, stretches);
-      const double turns =
-          static_cast<double>(CeilDiv(split.parts(), threads)) + 0.5 * static_cast<double>(threads > 1);
-      const double cycles = turns * TiledPartCycles(job, split.rows, std::min(split.channels, job.out_channels));
-      if (best.rows == 0 || cycles < fewest) {
-        best = split;
-        fewest = cycles;
-      }
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
-// All threads get about the same.
-GemmSplit SplitGemm(const Gemm& job, std::int64_t max_rows) {
-  if (UsesGemmTiles(job)) return SplitIntoTiles(job, max_rows);
+Partition SplitGemm(const Gemm& job, std::int64_t max_rows) {
   constexpr std::int64_t kManyTurns = 8;
   const std::int64_t least = CeilDiv(job.rows(), max_rows), threads = job.num_threads;
-  if (least >= kManyTurns * threads) return SplitInto(job, RoundUp(least, threads), 1);
-  GemmSplit best;
-  double fewest = 0;
-  for (std::int64_t blocks = least; blocks <= job.rows() && blocks <= least + 2 * threads; ++blocks) {
-    for (std::int64_t stretches = 1; stretches <= std::min(GemmColumns(job), 4 * threads); stretches *= 2) {
-      const GemmSplit split = SplitInto(job, blocks, stretches);
-      const auto turns = static_cast<double>(CeilDiv(split.parts(), threads));
-      const double cycles = turns * PartCycles(job, split.rows, std::min(split.channels, job.out_channels));
-      if (best.rows == 0 || cycles < fewest) {
-        best = split;
-        fewest = cycles;
-      }
-    }
+  SharedWork work{
+      .rows = job.rows(), .channels = job.out_channels, .column = kGemmColumns, .num_threads = job.num_threads};
+  if (UsesGemmTiles(job)) {
+    work.row_step = 2 * kGemmTileRows;
+    return FastestOfManyParts(work, least, 16 * threads,
+                              [&](const Partition* split) { return TiledPartCycles(job, *split); });
   }
-  return best;
+  if (least >= kManyTurns * threads) return Partition::Into(work, RoundUp(least, threads));
+  const std::int64_t most = std::min(job.rows(), least + 2 * threads);
+  return FastestPartition(
+      work, least, [&](std::int64_t blocks) { return blocks < most ? blocks + 1 : 0; }, 4 * threads,
+      [&](const Partition* split) { return PartCycles(job, *split); });
 }
 
 }  // namespace amp::kernels

@@ -1,10 +1,11 @@
-// How weights of products are packed: columns of output channels.
+// How threads share a product, and how its weights are packed: columns of output channels.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/threads/partition.h"
 
 namespace amp::kernels {
 
@@ -24,5 +25,8 @@ void PackGemmColumns(const Gemm& job, const float* weights, void* packed);
 
 // Of packed weights, behind the factors.
 const void* GemmColumnAt(const Gemm& job, const void* packed, std::int64_t column);
+
+// Into parts of at most so many rows.
+Partition SplitGemm(const Gemm& job, std::int64_t max_rows);
 
 }  // namespace amp::kernels

@@ -4,8 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/base/round_up.h"
-#include "kernels/threads/parallel.h"
+#include "kernels/threads/partition.h"
 
 namespace amp::kernels {
 namespace {
@@ -31,34 +30,23 @@ Room RoomOf(const ImageConvolution& job, std::int64_t rows) {
           RoundUp(kept * element, kLine)};
 }
 
-// Bands of rows of the result.
-struct Bands {
-  std::int64_t rows = 0, count = 0;  // of an image
-};
-
-// Rows of results that two bands pool are computed twice, so there are as many as all threads need.
-Bands PooledBandsOf(const ImageConvolution& job) {
-  const std::int64_t threads = job.product.num_threads, height = job.pool.height;
-  const std::int64_t rows = CeilDiv(height, threads / std::gcd(job.product.batch, threads));
-  return {rows, CeilDiv(height, rows)};
-}
-
-// Rows that windows share are copied once for a band. All threads get about the same.
-Bands BandsOf(const ImageConvolution& job) {
+// Rows that windows share are copied once for a band. Rows of results that two bands pool are computed twice, so there
+// are as many bands as all threads need.
+Partition BandsOf(const ImageConvolution& job) {
   constexpr std::int64_t kMaxRows = 8;
-  if (job.pools()) return PooledBandsOf(job);
-  const std::int64_t height = job.product.height, least = CeilDiv(height, kMaxRows);
-  const std::int64_t count = job.product.batch == 1 ? RoundUp(least, job.product.num_threads) : least;
-  const std::int64_t rows = CeilDiv(height, count);
-  return {rows, CeilDiv(height, rows)};
+  const std::int64_t threads = job.product.num_threads, batch = job.product.batch;
+  const std::int64_t height = job.pools() ? job.pool.height : job.product.height, least = CeilDiv(height, kMaxRows);
+  const std::int64_t count = job.pools()  ? threads / std::gcd(batch, threads)
+                             : batch == 1 ? RoundUp(least, threads)
+                                          : least;
+  return Partition::Into({.groups = batch, .rows = height, .num_threads = job.product.num_threads}, count);
 }
 
-ImageConvolutionPart PartAt(const ImageConvolution& job, const Bands& bands, std::int64_t i, char* scratch) {
+ImageConvolutionPart PartAt(const PartOfWork& place, const Room& room, char* scratch) {
   ImageConvolutionPart part;
-  part.image = i / bands.count;
-  part.first_row = i % bands.count * bands.rows;
-  part.num_rows = std::min(bands.rows, (job.pools() ? job.pool.height : job.product.height) - part.first_row);
-  const Room room = RoomOf(job, bands.rows);
+  part.image = place.group;
+  part.first_row = place.first_row;
+  part.num_rows = place.num_rows;
   part.taps = reinterpret_cast<std::int64_t*>(scratch);
   part.units = scratch + room.taps;
   part.kept = scratch + room.taps + room.units;
@@ -102,13 +90,11 @@ std::size_t ImageConvolutionScratchBytes(const ImageConvolution& job) {
 void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const GemmData& data,
                              void* scratch) {
   if (IsEmpty(job)) return;
-  const Bands bands = BandsOf(job);
-  const std::int64_t bytes = RoomOf(job, bands.rows).all();
+  const Partition bands = BandsOf(job);
+  const Room room = RoomOf(job, bands.rows);
   const ImageConvolutionTable::Run run = table.run[job.product.multiplies_bf16()];
-  const ThreadScope threads(job.product.num_threads);
-  ParallelFor(job.product.batch * bands.count, 1, [&](std::int64_t i) {
-    run(job, data, PartAt(job, bands, i, static_cast<char*>(scratch) + CurrentPlace().part * bytes));
-  });
+  bands.ForEach(scratch, room.all(),
+                [&](const PartOfWork& place, char* memory) { run(job, data, PartAt(place, room, memory)); });
 }
 
 void RunImageConvolution(const ImageConvolution& job, const GemmData& data, void* scratch) {

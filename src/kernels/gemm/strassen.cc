@@ -7,7 +7,6 @@
 
 #include "kernels/base/int16_products.h"
 #include "kernels/base/round_up.h"
-#include "kernels/gemm/gemm_split.h"
 #include "kernels/gemm/gemm_weights.h"
 #include "kernels/threads/parallel.h"
 
@@ -157,9 +156,9 @@ std::int64_t MaxPairs(const Gemm& half) {
   return std::clamp(pairs / together * together, together, kMax / together * together);
 }
 
-GemmSplit Split(const Gemm& half) { return SplitGemm(half, MaxPairs(half)); }
+Partition Split(const Gemm& half) { return SplitGemm(half, MaxPairs(half)); }
 
-std::int64_t BytesOfPart(const Gemm& half, const GemmSplit& split) {
+std::int64_t BytesOfPart(const Gemm& half, const Partition& split) {
   const StrassenScratch bytes = StrassenScratchOf(half, split.rows, split.channels);
   return bytes.rows + kStrassenProducts * bytes.tile + bytes.quarters + bytes.sums;
 }
@@ -229,16 +228,9 @@ std::size_t StrassenScratchBytes(const Gemm& job) {
 
 void RunStrassen(GemmTable::RunStrassen run, const Gemm& job, const GemmData& data, void* scratch) {
   const Gemm half = StrassenHalf(job);
-  const GemmSplit split = Split(half);
-  const std::int64_t bytes = BytesOfPart(half, split);
-  const ThreadScope threads(job.num_threads);
-  ParallelFor(split.parts(), 1, [&](std::int64_t i) {
-    StrassenPart part;
-    part.first_pair = i / split.stretches * split.rows;
-    part.num_pairs = std::min(split.rows, half.width - part.first_pair);
-    part.first_channel = i % split.stretches * split.channels;
-    part.num_channels = std::min(split.channels, half.out_channels - part.first_channel);
-    run(job, data, part, static_cast<char*>(scratch) + CurrentPlace().part * bytes);
+  const Partition split = Split(half);
+  split.ForEach(scratch, BytesOfPart(half, split), [&](const PartOfWork& place, char* memory) {
+    run(job, data, {place.first_row, place.num_rows, place.first_channel, place.num_channels}, memory);
   });
 }
 

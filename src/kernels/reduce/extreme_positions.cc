@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/round_up.h"
+#include "kernels/elementwise/element_types.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
@@ -12,26 +13,11 @@ constexpr std::int64_t kTile = 512;        // lines side by side
 constexpr std::int64_t kLanes = 32;        // parts of one line
 constexpr std::int64_t kItemWork = 16384;  // elements that are worth a thread
 
-// Calls f with a zero of the type; false for another type.
+// Calls f with a zero of the type; false for another type. Truth values are numbers.
 template <class F>
 bool WithType(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return f(float{}), true;
-    case ElementType::kFloat64:
-      return f(double{}), true;
-    case ElementType::kUInt8:
-    case ElementType::kBool:
-      return f(std::uint8_t{}), true;
-    case ElementType::kInt8:
-      return f(std::int8_t{}), true;
-    case ElementType::kInt32:
-      return f(std::int32_t{}), true;
-    case ElementType::kInt64:
-      return f(std::int64_t{}), true;
-    default:
-      return false;
-  }
+  using enum ElementType;
+  return WithTypeAmong<kFloat32, kFloat64, kUInt8, kInt8, kInt32, kInt64>(type == kBool ? kUInt8 : type, f);
 }
 
 // The extremes of `width` columns so far.

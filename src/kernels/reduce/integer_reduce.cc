@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/base/round_up.h"
+#include "kernels/elementwise/element_types.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
@@ -12,54 +13,29 @@ namespace {
 constexpr std::int64_t kTile = 512;        // results that are accumulated side by side
 constexpr std::int64_t kItemWork = 16384;  // elements that are worth a thread
 
-// A byte of which nothing but being 0 counts.
-struct Truth {
-  std::uint8_t byte;
-};
-
 template <class T>
 std::int64_t Number(T x) {
   return static_cast<std::int64_t>(x);
 }
-std::int64_t Number(Truth x) { return x.byte != 0; }
+std::int64_t Number(Bool x) { return x.byte != 0; }
 template <class T>
 bool IsSet(T x) {
   return x != 0;
 }
-bool IsSet(Truth x) { return x.byte != 0; }
+bool IsSet(Bool x) { return x.byte != 0; }
 
-// Calls f with a value of the type; false for another type.
+// Calls f with a zero of the type; false for another type.
 template <class F>
 bool WithInteger(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::kUInt8:
-      return f(std::uint8_t{}), true;
-    case ElementType::kInt8:
-      return f(std::int8_t{}), true;
-    case ElementType::kInt32:
-      return f(std::int32_t{}), true;
-    case ElementType::kInt64:
-      return f(std::int64_t{}), true;
-    case ElementType::kBool:
-      return f(Truth{}), true;
-    default:
-      return false;
-  }
+  using enum ElementType;
+  return WithTypeAmong<kUInt8, kInt8, kInt32, kInt64, kBool>(type, f);
 }
 
 template <IntegerOp kOp>
 constexpr std::int64_t Start() {
-  switch (kOp) {
-    case IntegerOp::kProduct:
-    case IntegerOp::kAll:
-      return 1;
-    case IntegerOp::kMax:
-      return std::numeric_limits<std::int64_t>::lowest();
-    case IntegerOp::kMin:
-      return std::numeric_limits<std::int64_t>::max();
-    default:
-      return 0;
-  }
+  if (kOp == IntegerOp::kMax) return std::numeric_limits<std::int64_t>::lowest();
+  if (kOp == IntegerOp::kMin) return std::numeric_limits<std::int64_t>::max();
+  return kOp == IntegerOp::kProduct || kOp == IntegerOp::kAll ? 1 : 0;
 }
 
 template <IntegerOp kOp, class T>
@@ -102,27 +78,13 @@ void RunAs(const IntegerReduce& work, const T* x, std::int64_t* y) {
   });
 }
 
-template <class T>
-void RunLogical(const IntegerReduce& work, const void* x, std::int64_t* y) {
-  const auto* from = static_cast<const T*>(x);
-  return work.op == IntegerOp::kAny ? RunAs<IntegerOp::kAny>(work, from, y) : RunAs<IntegerOp::kAll>(work, from, y);
-}
-
-template <class T>
-void RunNumbers(const IntegerReduce& work, const void* x, std::int64_t* y) {
-  const auto* from = static_cast<const T*>(x);
-  switch (work.op) {
-    case IntegerOp::kSum:
-      return RunAs<IntegerOp::kSum>(work, from, y);
-    case IntegerOp::kProduct:
-      return RunAs<IntegerOp::kProduct>(work, from, y);
-    case IntegerOp::kMax:
-      return RunAs<IntegerOp::kMax>(work, from, y);
-    case IntegerOp::kMin:
-      return RunAs<IntegerOp::kMin>(work, from, y);
-    default:
-      return RunLogical<T>(work, x, y);
+// As the operation of the work, which is kOp or one behind it.
+template <IntegerOp kOp, class T>
+void RunOp(const IntegerReduce& work, const void* x, std::int64_t* y) {
+  if constexpr (kOp != IntegerOp::kAll) {
+    if (work.op != kOp) return RunOp<static_cast<IntegerOp>(static_cast<int>(kOp) + 1), T>(work, x, y);
   }
+  RunAs<kOp>(work, static_cast<const T*>(x), y);
 }
 
 bool IsLogical(IntegerOp op) { return op == IntegerOp::kAny || op == IntegerOp::kAll; }
@@ -134,8 +96,8 @@ bool IntegerReduce::IsType(ElementType type, IntegerOp op) {
 }
 
 void IntegerReduce::Run(const void* x, std::int64_t* y) const {
-  if (type == ElementType::kFloat32) return RunLogical<float>(*this, x, y);
-  WithInteger(type, [&](auto value) { RunNumbers<decltype(value)>(*this, x, y); });
+  if (type == ElementType::kFloat32) return RunOp<IntegerOp::kAny, float>(*this, x, y);
+  WithInteger(type, [&](auto value) { RunOp<IntegerOp::kSum, decltype(value)>(*this, x, y); });
 }
 
 }  // namespace amp::kernels

@@ -4,40 +4,17 @@
 
 #include <cstring>
 
+#include "kernels/base/vector_of.h"
 #include "kernels/reduce/reduce.h"
 
 namespace amp::kernels {
 
-template <int kLanes>
-struct ReduceVectors;
-template <>
-struct ReduceVectors<2> {
-  using Doubles [[gnu::vector_size(16)]] = double;
-  using Floats [[gnu::vector_size(8)]] = float;
-  using Ints [[gnu::vector_size(8)]] = std::uint32_t;
-  using Halves [[gnu::vector_size(4)]] = std::uint16_t;
-};
-template <>
-struct ReduceVectors<4> {
-  using Doubles [[gnu::vector_size(32)]] = double;
-  using Floats [[gnu::vector_size(16)]] = float;
-  using Ints [[gnu::vector_size(16)]] = std::uint32_t;
-  using Halves [[gnu::vector_size(8)]] = std::uint16_t;
-};
-template <>
-struct ReduceVectors<8> {
-  using Doubles [[gnu::vector_size(64)]] = double;
-  using Floats [[gnu::vector_size(32)]] = float;
-  using Ints [[gnu::vector_size(32)]] = std::uint32_t;
-  using Halves [[gnu::vector_size(16)]] = std::uint16_t;
-};
-
 template <Isa kIsa, int kLanes>
 struct ReduceCode {
-  using Doubles = typename ReduceVectors<kLanes>::Doubles;
-  using Floats = typename ReduceVectors<kLanes>::Floats;
-  using Ints = typename ReduceVectors<kLanes>::Ints;
-  using Halves = typename ReduceVectors<kLanes>::Halves;
+  using Doubles = typename VectorOf<double, kLanes>::Type;
+  using Floats = typename VectorOf<float, kLanes>::Type;
+  using Ints = typename VectorOf<std::uint32_t, kLanes>::Type;
+  using Halves = typename VectorOf<std::uint16_t, kLanes>::Type;
 
   template <class V, class T>
   static V LoadVector(const T* x) {
@@ -66,39 +43,21 @@ struct ReduceCode {
 
   // How totals join: as elements do, but that those are magnitudes, powers or numbers already.
   static constexpr ReduceOp JoinOf(ReduceOp op) {
-    switch (op) {
-      case ReduceOp::kNanProduct:
-        return ReduceOp::kProduct;
-      case ReduceOp::kProduct:
-      case ReduceOp::kMax:
-      case ReduceOp::kMin:
-        return op;
-      default:
-        return ReduceOp::kSum;
-    }
+    if (op == ReduceOp::kNanProduct) return ReduceOp::kProduct;
+    return op == ReduceOp::kProduct || op == ReduceOp::kMax || op == ReduceOp::kMin ? op : ReduceOp::kSum;
   }
 
   // Adds x to a total; D is a number or a vector of them.
   template <ReduceOp kOp, class D>
   static D Step(D total, D x) {
-    switch (kOp) {
-      case ReduceOp::kSum:
-        return total + x;
-      case ReduceOp::kSumOfMagnitudes:
-        return total + (x < 0.0 ? -x : x);
-      case ReduceOp::kSumOfSquares:
-        return total + x * x;
-      case ReduceOp::kNanSum:
-        return x == x ? total + x : total;
-      case ReduceOp::kProduct:
-        return total * x;
-      case ReduceOp::kNanProduct:
-        return x == x ? total * x : total;
-      case ReduceOp::kMax:
-        return (x > total) | (x != x) ? x : total;
-      case ReduceOp::kMin:
-        return (x < total) | (x != x) ? x : total;
-    }
+    if constexpr (kOp == ReduceOp::kSum) return total + x;
+    if constexpr (kOp == ReduceOp::kSumOfMagnitudes) return total + (x < 0.0 ? -x : x);
+    if constexpr (kOp == ReduceOp::kSumOfSquares) return total + x * x;
+    if constexpr (kOp == ReduceOp::kNanSum) return x == x ? total + x : total;
+    if constexpr (kOp == ReduceOp::kProduct) return total * x;
+    if constexpr (kOp == ReduceOp::kNanProduct) return x == x ? total * x : total;
+    if constexpr (kOp == ReduceOp::kMax) return (x > total) | (x != x) ? x : total;
+    if constexpr (kOp == ReduceOp::kMin) return (x < total) | (x != x) ? x : total;
   }
 
   template <ReduceOp kOp, class T>
@@ -151,32 +110,13 @@ struct ReduceCode {
     for (std::int64_t i = 0; i < count; ++i) totals[i] = Step<JoinOf(kOp)>(totals[i], parts[i]);
   }
 
-  template <ReduceOp kOp>
-  static ReduceLoops LoopsFor(bool is_bf16) {
+  template <ReduceOp kOp = ReduceOp::kSum>
+  static ReduceLoops Loops(ReduceOp op, bool is_bf16) {
+    if constexpr (kOp != ReduceOp::kMin) {
+      if (op != kOp) return Loops<static_cast<ReduceOp>(static_cast<int>(kOp) + 1)>(op, is_bf16);
+    }
     if (is_bf16) return {Start(kOp), Columns<kOp, std::uint16_t>, Run<kOp, std::uint16_t>, Join<kOp>};
     return {Start(kOp), Columns<kOp, float>, Run<kOp, float>, Join<kOp>};
-  }
-
-  static ReduceLoops Loops(ReduceOp op, bool is_bf16) {
-    switch (op) {
-      case ReduceOp::kSum:
-        return LoopsFor<ReduceOp::kSum>(is_bf16);
-      case ReduceOp::kSumOfMagnitudes:
-        return LoopsFor<ReduceOp::kSumOfMagnitudes>(is_bf16);
-      case ReduceOp::kSumOfSquares:
-        return LoopsFor<ReduceOp::kSumOfSquares>(is_bf16);
-      case ReduceOp::kNanSum:
-        return LoopsFor<ReduceOp::kNanSum>(is_bf16);
-      case ReduceOp::kProduct:
-        return LoopsFor<ReduceOp::kProduct>(is_bf16);
-      case ReduceOp::kNanProduct:
-        return LoopsFor<ReduceOp::kNanProduct>(is_bf16);
-      case ReduceOp::kMax:
-        return LoopsFor<ReduceOp::kMax>(is_bf16);
-      case ReduceOp::kMin:
-        break;
-    }
-    return LoopsFor<ReduceOp::kMin>(is_bf16);
   }
 };
 

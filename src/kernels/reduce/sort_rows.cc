@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/float_bits.h"
+#include "kernels/elementwise/element_types.h"
 #include "kernels/reduce/radix_sort.h"
 #include "kernels/threads/parallel.h"
 
@@ -13,50 +14,19 @@ namespace {
 std::uint32_t KeyOf(float x) { return SortKeyOf(x); }
 std::uint32_t KeyOf(std::int32_t x) { return static_cast<std::uint32_t>(x) ^ 0x80000000u; }
 
-// Bits of 16-bit floats.
-struct BF16 {
-  std::uint16_t bits;
-};
-struct Half {
-  std::uint16_t bits;
-};
-std::uint32_t KeyOf(BF16 x) { return SortKeyOf(BF16ToFloat(x.bits)); }
+std::uint32_t KeyOf(BFloat16 x) { return SortKeyOf(BF16ToFloat(x.bits)); }
 std::uint32_t KeyOf(Half x) { return SortKeyOf(HalfToFloat(x.bits)); }
 
-// Calls f with a value of the type; false for another type.
+// Calls f with a zero of the type; false for another type.
 template <class F>
 bool WithElementType(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return f(float{}), true;
-    case ElementType::kBFloat16:
-      return f(BF16{}), true;
-    case ElementType::kFloat16:
-      return f(Half{}), true;
-    case ElementType::kInt32:
-      return f(std::int32_t{}), true;
-    case ElementType::kInt8:
-      return f(std::int8_t{}), true;
-    case ElementType::kUInt8:
-      return f(std::uint8_t{}), true;
-    default:
-      return false;
-  }
+  using enum ElementType;
+  return WithTypeAmong<kFloat32, kBFloat16, kFloat16, kInt32, kInt8, kUInt8>(type, f);
 }
 template <class F>
 bool WithPositionType(ElementType type, const F& f) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return f(float{}), true;
-    case ElementType::kFloat64:
-      return f(double{}), true;
-    case ElementType::kInt32:
-      return f(std::int32_t{}), true;
-    case ElementType::kInt64:
-      return f(std::int64_t{}), true;
-    default:
-      return false;
-  }
+  using enum ElementType;
+  return WithTypeAmong<kFloat32, kFloat64, kInt32, kInt64>(type, f);
 }
 
 // One line of the source, and the same line of the results.

@@ -4,15 +4,12 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/base/round_up.h"
-#include "kernels/movement/transpose.h"
 #include "kernels/movement/weighted_rows.h"
 #include "kernels/threads/parallel.h"
 
 namespace amp::kernels {
 namespace {
 
-constexpr std::int64_t kTileBins = 16, kTileChannels = 512;
 constexpr std::int64_t kMaxSamples = 16;  // along an axis, at once
 
 // The positions along one axis that samples read, with their weights.
@@ -83,19 +80,9 @@ struct Region {
     BestTable<WeightedRowsTable>().sum(x, offsets.data(), weights.data(), count, adds, y, length);
   }
 
-  // Channels [first, first + count) of all bins.
-  void Run(std::int64_t first, std::int64_t count, float* y) const {
-    const std::int64_t bins = work.bin_rows * work.bin_columns;
-    const std::int64_t step = work.position_sensitive ? work.channels / bins : 0;
-    alignas(64) std::array<float, kTileBins * kTileChannels> tile;
-    for (std::int64_t begin = 0; begin < bins; begin += kTileBins) {
-      const std::int64_t end = std::min(bins, begin + kTileBins);
-      for (std::int64_t bin = begin; bin < end; ++bin) {
-        SumBin(bin / work.bin_columns, bin % work.bin_columns, map + bin * step + first,
-               tile.data() + (bin - begin) * kTileChannels, count);
-      }
-      Transpose(tile.data(), kTileChannels, y + first * bins + begin, bins, end - begin, count);
-    }
+  void operator()(std::int64_t bin, std::int64_t first, std::int64_t count, float* y) const {
+    const std::int64_t step = work.position_sensitive ? work.channels / work.bins() : 0;
+    SumBin(bin / work.bin_columns, bin % work.bin_columns, map + bin * step + first, y, count);
   }
 };
 
@@ -125,29 +112,17 @@ RoiBins::RoiBins(const RoiAlign& work, float first, float last, std::int64_t cou
   samples = given > 0 ? static_cast<std::int64_t>(std::min(given, static_cast<float>(map + 2))) : 0;
 }
 
-std::size_t RoiAlign::ScratchBytes() const {
-  return static_cast<std::size_t>(images * channels * height * width) * sizeof(float);
-}
-
 void RoiAlign::Run(const float* x, const float* rois, float* y, void* scratch) const {
-  const std::int64_t bins = bin_rows * bin_columns, positions = height * width;
   auto* maps = static_cast<float*>(scratch);
   if (position_sensitive) {
-    SortChannels(x, maps, images, channels, bins, positions);
+    SortChannels(x, maps, images, channels, bins(), positions());
   } else {
-    ChannelsLast(x, maps, images, channels, positions);
+    ChannelsLast(x, maps, images, channels, positions());
   }
-  const std::int64_t results = position_sensitive ? channels / bins : channels;
-  const std::int64_t parts = CeilDiv(results, kTileChannels);
-  ParallelFor(regions * parts, 1, [&](std::int64_t i) {
-    const float* roi = rois + i / parts * 5;
-    float* to = y + i / parts * results * bins;
-    const std::int64_t first = i % parts * kTileChannels, count = std::min(kTileChannels, results - first);
-    if (!(roi[0] >= 0)) return static_cast<void>(std::fill_n(to + first * bins, count * bins, 0.f));
-    const float* map = maps + static_cast<std::int64_t>(roi[0]) * positions * channels;
-    Region{*this, map, RoiBins(*this, roi[2], roi[4], bin_rows, height),
-           RoiBins(*this, roi[1], roi[3], bin_columns, width)}
-        .Run(first, count, to);
+  const std::int64_t results = position_sensitive ? channels / bins() : channels;
+  ForRegions<512>(*this, results, maps, rois, y, [&](const float* roi, const float* map) {
+    return Region{*this, map, RoiBins(*this, roi[2], roi[4], bin_rows, height),
+                  RoiBins(*this, roi[1], roi[3], bin_columns, width)};
   });
 }
 

@@ -1,20 +1,15 @@
 // Averages of samples in regions of feature maps.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "kernels/vision/roi_maps.h"
 
 namespace amp::kernels {
 
-struct RoiAlign {
-  std::int64_t images = 0, channels = 0, height = 0, width = 0;  // of the maps (N, C, H, W)
-  std::int64_t regions = 0, bin_rows = 0, bin_columns = 0;       // the result is (regions, C, rows, columns)
-  float spatial_scale = 0;                                       // from regions' units to those of maps
-  std::int64_t sample_ratio = -1;                                // samples of a bin along an axis; below 1: by size
+struct RoiAlign : RoiMaps {
+  std::int64_t sample_ratio = -1;   // samples of a bin along an axis; below 1: by size
   bool position_sensitive = false;  // each bin has channels of its own: there are C / (rows * columns) in the result
   bool aligned = false;             // pixels are half a unit further left and up
 
-  std::size_t ScratchBytes() const;
   // `rois`: image, left, top, right and bottom of each region. Images below 0 give zeros; all are below `images`.
   // Splits the work among the threads of the scope (ParallelFor); the result does not depend on their number.
   void Run(const float* x, const float* rois, float* y, void* scratch) const;

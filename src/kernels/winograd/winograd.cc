@@ -1,12 +1,13 @@
 #include "kernels/winograd/winograd.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kernels/base/int16_products.h"
 #include "kernels/base/round_up.h"
-#include "kernels/threads/parallel.h"
+#include "kernels/threads/partition.h"
 
 namespace amp::kernels {
 namespace {
@@ -91,19 +92,22 @@ std::int64_t OffsetOfPhase(const Winograd& job, const WinogradImage& image, std:
 
 // ---- parts ----
 
-struct Split {
-  std::int64_t tiles = 0, blocks = 0;        // of tiles
-  std::int64_t channels = 0, stretches = 0;  // of output channels
-  std::int64_t strip = 0;                    // see WinogradPart
-  std::int64_t parts(const Winograd& job) const { return NumPhases(job) * job.groups * blocks * stretches; }
-};
-
 std::int64_t NumTiles(const Winograd& job) {
   return job.batch * CeilDiv(job.out_height, WinogradShapeOf(job.kind).tile_height) *
          CeilDiv(job.out_width, WinogradShapeOf(job.kind).tile_width);
 }
 
 std::int64_t TilesAcross(const Winograd& job) { return CeilDiv(job.out_width, WinogradShapeOf(job.kind).tile_width); }
+
+// Its rows are tiles, its groups those of all phases.
+SharedWork WorkOf(const Winograd& job) {
+  return {.groups = NumPhases(job) * job.groups,
+          .rows = NumTiles(job),
+          .row_step = WinogradMultipliesBF16(job.kind) ? TilesAcross(job) : 1,
+          .channels = job.out_channels,
+          .column = kWinogradColumns,
+          .num_threads = job.num_threads};
+}
 
 // Elements. An odd number of lines: neighbouring products share no set of a cache.
 std::int64_t TileStride(const Winograd& job, std::int64_t tiles) {
@@ -124,13 +128,13 @@ struct PartBytes {
 };
 
 // Of a part that begins anywhere: the images that its rows may be of.
-WinogradGrid LargestGrid(const Winograd& job, const Split& split) {
-  const std::int64_t rows = split.tiles / TilesAcross(job), height = job.out_height;
+WinogradGrid LargestGrid(const Winograd& job, const Partition& split) {
+  const std::int64_t rows = split.rows / TilesAcross(job), height = job.out_height;
   const bool is_even = rows % height == 0 || height % rows == 0;
-  return WinogradGridOf(job, split.tiles, is_even ? CeilDiv(rows, height) : (height + rows - 2) / height + 1);
+  return WinogradGridOf(job, split.rows, is_even ? CeilDiv(rows, height) : (height + rows - 2) / height + 1);
 }
 
-PartBytes BytesOf(const Winograd& job, const Split& split) {
+PartBytes BytesOf(const Winograd& job, const Partition& split) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   if (WinogradMultipliesBF16(job.kind)) {
     // Products of some positions are transformed back while those of the next are computed.
@@ -138,13 +142,13 @@ PartBytes BytesOf(const Winograd& job, const Split& split) {
             2 * WinogradGrid::kTogether * WinogradGrid::kProductStride * kFloat};
   }
   const std::int64_t products = WinogradShapeOf(job.kind).products(), columns = split.strip / kWinogradColumns;
-  return {products * TileStride(job, split.tiles) * Element(job.kind) + ScaleBytes(job, split.tiles),
-          columns * split.tiles * WinogradProductStride(products) * kFloat};
+  return {products * TileStride(job, split.rows) * Element(job.kind) + ScaleBytes(job, split.rows),
+          columns * split.rows * WinogradProductStride(products) * kFloat};
 }
 
 // About how many cycles of a core a part takes: products, transforms, and what is read again. The constants are those
 // of CPUs with AVX-512, per vector; what counts is which of two splits is faster.
-double PartCycles(const Winograd& job, const Split& split) {
+double PartCycles(const Winograd& job, const Partition& split) {
   const auto lanes = static_cast<double>(VectorFloats()), floats_per_cycle = 1.9 * lanes;
   constexpr double kTransformCycles = 5, kNearBytesPerCycle = 14;
   constexpr std::int64_t kFarBytes = 16 << 20;
@@ -153,12 +157,12 @@ double PartCycles(const Winograd& job, const Split& split) {
   // Threads that read the same weights at about the same time share the way from memory.
   const double bytes_per_cycle = (is_far ? 7 : 16) / (split.stretches > 1 && job.num_threads > 1 ? 1.85 : 1.0);
   const std::int64_t channels = std::min(split.channels, job.out_channels);
-  const auto products = static_cast<double>(WinogradShapeOf(job.kind).products() * split.tiles);
+  const auto products = static_cast<double>(WinogradShapeOf(job.kind).products() * split.rows);
   const auto in = static_cast<double>(PackedDepth(job)), out = static_cast<double>(channels);
   const auto element = static_cast<double>(Element(job.kind));
   const double multiply = products * in * out / (floats_per_cycle * WinogradPerUnit(job.kind));
   const double transform = products * (in + out) / lanes * kTransformCycles;
-  const double weight_bytes = products / static_cast<double>(split.tiles) * in * out * element;
+  const double weight_bytes = products / static_cast<double>(split.rows) * in * out * element;
   const double weights = weight_bytes / bytes_per_cycle;
   // What does not stay in the cache of the core comes from the next: tiles for each strip, products once. Few weights
   // stay beside them.
@@ -172,7 +176,7 @@ double PartCycles(const Winograd& job, const Split& split) {
 }
 
 // The same by tile registers, which multiply and add up 512 pairs in a cycle. Products are transformed back meanwhile.
-double GridCycles(const Winograd& job, const Split& split) {
+double GridCycles(const Winograd& job, const Partition& split) {
   constexpr double kPairsPerCycle = 400, kTransformCycles = 3, kFarBytesPerCycle = 8;
   const WinogradGrid grid = LargestGrid(job, split);
   const auto in = static_cast<double>(PackedDepth(job));
@@ -192,104 +196,67 @@ std::int64_t GridRowsInCache(const Winograd& job) {
   return std::max<std::int64_t>((SecondLevelCacheBytes() / 2 - column) / row - 2, 1);
 }
 
-// `all`: strips of all channels of a part, else of one column.
-Split SplitInto(const Winograd& job, std::int64_t blocks, std::int64_t stretches, bool all) {
-  Split split;
-  split.tiles = CeilDiv(NumTiles(job), blocks);
-  if (WinogradMultipliesBF16(job.kind)) split.tiles = RoundUp(split.tiles, TilesAcross(job));
-  split.blocks = CeilDiv(NumTiles(job), split.tiles);
-  split.channels = CeilDiv(NumColumns(job), stretches) * kWinogradColumns;
-  split.stretches = CeilDiv(job.out_channels, split.channels);
-  split.strip = all ? split.channels : kWinogradColumns;
-  return split;
+Partition SplitGrid(const Winograd& job) {
+  const SharedWork work = WorkOf(job);
+  const std::int64_t least_blocks = CeilDiv(work.rows / work.row_step, GridRowsInCache(job));
+  return FastestOfManyParts(work, least_blocks, 4 * job.num_threads, [&](Partition* split) {
+    split->strip = kWinogradColumns;
+    return GridCycles(job, *split);
+  });
 }
 
-// Many parts: a thread whose core is slow, as where another program uses its registers, too, takes fewer of them.
-Split SplitGrid(const Winograd& job) {
-  const std::int64_t rows = NumTiles(job) / TilesAcross(job), threads = job.num_threads;
-  const std::int64_t least_blocks = CeilDiv(rows, GridRowsInCache(job));
-  Split best;
-  double least = 0;
-  for (std::int64_t more = 0; more <= 8 * threads; more = more < threads ? more + 1 : 2 * more) {
-    for (std::int64_t stretches = 1; stretches <= std::min(NumColumns(job), 4 * threads); stretches *= 2) {
-      const Split split = SplitInto(job, std::min(least_blocks + more, rows), stretches, false);
-      const double turns =
-          static_cast<double>(CeilDiv(split.parts(job), threads)) + 0.5 * static_cast<double>(threads > 1);
-      const double cycles = turns * GridCycles(job, split);
-      if (best.tiles == 0 || cycles < least) {
-        best = split;
-        least = cycles;
-      }
-    }
-  }
-  return best;
-}
-
-// Of splits into more and more blocks the fastest. All threads get about the same.
-Split SplitProblem(const Winograd& job) {
-  if (WinogradMultipliesBF16(job.kind)) return SplitGrid(job);
+// Strips are one column or all channels of a part.
+Partition SplitTiles(const Winograd& job) {
   constexpr std::int64_t kMaxTiles = 512, kMinTiles = 4, kMaxBytes = 4 << 20;  // beyond it memory is what counts
-  const std::int64_t tiles = NumTiles(job), columns = NumColumns(job);
-  Split best;
-  double least = 0;
-  const auto consider = [&](const Split& split, bool is_last) {
-    if (!is_last && BytesOf(job, split).both() > kMaxBytes) return;
-    const double turns = static_cast<double>(CeilDiv(split.parts(job), job.num_threads));
-    const double cycles = turns * PartCycles(job, split);
-    if (best.tiles == 0 || cycles < least) {
-      best = split;
-      least = cycles;
-    }
+  const std::int64_t tiles = NumTiles(job), first = CeilDiv(tiles, kMaxTiles);
+  bool is_last = tiles / first < kMinTiles;
+  const auto next = [&](std::int64_t blocks) -> std::int64_t {
+    if (is_last) return 0;
+    blocks += CeilDiv(blocks, 8);
+    is_last = tiles / blocks < kMinTiles;
+    return blocks;
   };
-  for (std::int64_t blocks = CeilDiv(tiles, kMaxTiles); blocks <= tiles; blocks += CeilDiv(blocks, 8)) {
-    const bool is_last = tiles / blocks < kMinTiles;
-    for (std::int64_t stretches = 1; stretches <= columns; stretches *= 2) {
-      consider(SplitInto(job, blocks, stretches, false), is_last);
-      consider(SplitInto(job, blocks, stretches, true), is_last);
-    }
-    if (is_last) break;
-  }
-  return best;
+  const auto cycles_with = [&](Partition* split, std::int64_t strip) {
+    split->strip = strip;
+    const bool is_too_large = !is_last && BytesOf(job, *split).both() > kMaxBytes;
+    return is_too_large ? std::numeric_limits<double>::infinity() : PartCycles(job, *split);
+  };
+  return FastestPartition(WorkOf(job), first, next, NumColumns(job), [&](Partition* split) {
+    const double of_all = cycles_with(split, split->channels), of_one = cycles_with(split, kWinogradColumns);
+    if (of_all < of_one) split->strip = split->channels;
+    return std::min(of_all, of_one);
+  });
 }
 
-const char* Offset(const void* data, std::int64_t elements, std::int64_t element) {
-  return data == nullptr ? nullptr : static_cast<const char*>(data) + elements * element;
+Partition SplitProblem(const Winograd& job) {
+  return WinogradMultipliesBF16(job.kind) ? SplitGrid(job) : SplitTiles(job);
 }
 
 const char* GroupOf(const void* data, const WinogradImage& image, std::int64_t group) {
-  return Offset(data, group * image.group, image.is_bf16 ? 2 : 4);
+  return Offset(data, group * image.group * (image.is_bf16 ? 2 : 4));
 }
 
 // Where a group of a phase begins.
 const char* PhaseOf(const Winograd& job, const void* data, const WinogradImage& image, std::int64_t phase,
                     std::int64_t group) {
-  return Offset(GroupOf(data, image, group), OffsetOfPhase(job, image, phase), image.is_bf16 ? 2 : 4);
+  return Offset(GroupOf(data, image, group), OffsetOfPhase(job, image, phase) * (image.is_bf16 ? 2 : 4));
 }
 
-// Parts that follow each other share tiles of the image.
-struct Place {
-  std::int64_t phase, group, block, stretch;
-};
-Place PlaceOf(const Winograd& job, const Split& split, std::int64_t part) {
-  const std::int64_t blocks = part / split.stretches, groups = blocks / split.blocks;
-  return {groups / job.groups, groups % job.groups, blocks % split.blocks, part % split.stretches};
-}
-
-WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Split& split, const Place& place) {
-  const auto [phase, group, block, stretch] = place;
+WinogradPart PartAt(const Winograd& job, const WinogradData& data, const Partition& split, const PartOfWork& place) {
+  const std::int64_t phase = place.group / job.groups, group = place.group % job.groups;
   WinogradPart part;
   part.data.source = GroupOf(data.source, job.source, group);
-  const char* packed = Offset(data.weights, (phase * job.groups + group) * GroupElements(job), Element(job.kind));
+  const char* packed = Offset(data.weights, place.group * GroupElements(job) * Element(job.kind));
   if (WinogradMultipliesInt16(job.kind)) part.factors = reinterpret_cast<const float*>(packed);
-  part.data.weights = Offset(packed, FactorElements(job), Element(job.kind));
-  part.data.bias = data.bias == nullptr ? nullptr : data.bias + group * job.out_channels;
-  part.data.slopes = data.slopes == nullptr ? nullptr : data.slopes + group * job.out_channels;
+  part.data.weights = Offset(packed, FactorElements(job) * Element(job.kind));
+  part.data.bias = Offset(data.bias, group * job.out_channels);
+  part.data.slopes = Offset(data.slopes, group * job.out_channels);
   part.data.sum = PhaseOf(job, data.sum, job.sum, phase, group);
   part.data.destination = const_cast<char*>(PhaseOf(job, data.destination, job.destination, phase, group));
-  part.first_tile = block * split.tiles;
-  part.num_tiles = std::min(split.tiles, NumTiles(job) - part.first_tile);
-  part.first_channel = stretch * split.channels;
-  part.num_channels = std::min(split.channels, job.out_channels - part.first_channel);
+  part.first_tile = place.first_row;
+  part.num_tiles = place.num_rows;
+  part.first_channel = place.first_channel;
+  part.num_channels = place.num_channels;
   part.tile_stride = TileStride(job, part.num_tiles);
   part.strip = split.strip;
   return part;
@@ -315,40 +282,6 @@ const WinogradTable* TableFor(WinogradKind kind) {
 }
 
 }  // namespace
-
-const char* WinogradName(WinogradKind kind) {
-  switch (kind) {
-    case WinogradKind::kF4x4:
-      return "winograd_f4x4_f32";
-    case WinogradKind::kF2x2:
-      return "winograd_f2x2_f32";
-    case WinogradKind::kF4x4Int16:
-      return "winograd_f4x4_int16";
-    case WinogradKind::kF4x2Int16:
-      return "winograd_f4x2_int16";
-    case WinogradKind::kF2x2Int16:
-      return "winograd_f2x2_int16";
-    case WinogradKind::kF1x4BF16:
-      return "winograd_f1x4_bf16";
-    case WinogradKind::k1x7:
-      return "winograd_1x7_f32";
-    case WinogradKind::k1x3:
-      return "winograd_1x3_f32";
-    case WinogradKind::k5x5:
-      return "winograd_5x5_f32";
-    case WinogradKind::k2x2:
-      return "winograd_2x2_f32";
-    case WinogradKind::k1x7Int16:
-      return "winograd_1x7_int16";
-    case WinogradKind::k1x3Int16:
-      return "winograd_1x3_int16";
-    case WinogradKind::k5x5Int16:
-      return "winograd_5x5_int16";
-    case WinogradKind::k2x2Int16:
-      return "winograd_2x2_int16";
-  }
-  return "unknown";
-}
 
 bool HasWinograd(WinogradKind kind) { return TableFor(kind) != nullptr; }
 
@@ -404,14 +337,10 @@ std::size_t WinogradScratchBytes(const Winograd& job) {
 
 void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch) {
   if (NumTiles(job) == 0 || job.groups == 0 || job.out_channels == 0) return;
-  const Split split = SplitProblem(job);
-  const std::int64_t bytes = BytesOf(job, split).both();
+  const Partition split = SplitProblem(job);
   const WinogradTable::Run run = table.run[static_cast<int>(job.kind)];
-  const ThreadScope threads(job.num_threads);
-  ParallelFor(split.parts(job), 1, [&](std::int64_t i) {
-    const Place place = PlaceOf(job, split, i);
-    char* memory = static_cast<char*>(scratch) + CurrentPlace().part * bytes;
-    run(JobOfPhase(job, place.phase), PartAt(job, data, split, place), memory);
+  split.ForEach(scratch, BytesOf(job, split).both(), [&](const PartOfWork& place, char* memory) {
+    run(JobOfPhase(job, place.group / job.groups), PartAt(job, data, split, place), memory);
   });
 }
 

@@ -37,8 +37,6 @@ enum class WinogradKind : std::uint8_t {
 };
 inline constexpr int kNumWinogradKinds = 14;
 
-const char* WinogradName(WinogradKind kind);  // "winograd_f4x4_f32"
-
 // Channel c of group g at (n, y, x) lies n * batch + g * group + c / 16 * block + c % 16 / 8 * half + c % 8 + y * row +
 // x * pixel elements behind the beginning: channels last, where `block` is 16, or blocks of 16 or 8 channels where the
 // kind knows them.
@@ -151,44 +149,37 @@ struct WinogradShape {
     return (tile_height + window_height - 1) * (tile_width + window_width - 1);
   }
 };
-constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
-  switch (kind) {
-    case WinogradKind::kF2x2:
-    case WinogradKind::kF2x2Int16:
-      return {2, 2};
-    case WinogradKind::kF4x2Int16:
-      return {4, 2};
-    case WinogradKind::kF1x4BF16:
-      return {1, 4};
-    case WinogradKind::k1x7:
-    case WinogradKind::k1x7Int16:
-      return {1, 4, 1, 7};
-    case WinogradKind::k1x3:
-    case WinogradKind::k1x3Int16:
-      return {1, 4, 1, 3};
-    case WinogradKind::k5x5:
-    case WinogradKind::k5x5Int16:
-      return {4, 4, 5, 5};
-    case WinogradKind::k2x2:
-    case WinogradKind::k2x2Int16:
-      return {3, 3, 2, 2};
-    default:
-      return {4, 4};
-  }
+
+struct WinogradKindFacts {
+  const char* name;
+  WinogradShape shape;
+  bool multiplies_int16 = false;
+};
+// In the order of WinogradKind.
+inline constexpr WinogradKindFacts kWinogradKinds[kNumWinogradKinds] = {
+    {"winograd_f4x4_f32", {4, 4}},
+    {"winograd_f2x2_f32", {2, 2}},
+    {"winograd_f4x4_int16", {4, 4}, true},
+    {"winograd_f4x2_int16", {4, 2}, true},
+    {"winograd_f2x2_int16", {2, 2}, true},
+    {"winograd_f1x4_bf16", {1, 4}},
+    {"winograd_1x7_f32", {1, 4, 1, 7}},
+    {"winograd_1x3_f32", {1, 4, 1, 3}},
+    {"winograd_5x5_f32", {4, 4, 5, 5}},
+    {"winograd_2x2_f32", {3, 3, 2, 2}},
+    {"winograd_1x7_int16", {1, 4, 1, 7}, true},
+    {"winograd_1x3_int16", {1, 4, 1, 3}, true},
+    {"winograd_5x5_int16", {4, 4, 5, 5}, true},
+    {"winograd_2x2_int16", {3, 3, 2, 2}, true},
+};
+[[gnu::always_inline]] constexpr const char* WinogradName(WinogradKind kind) {
+  return kWinogradKinds[static_cast<int>(kind)].name;
+}
+[[gnu::always_inline]] constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
+  return kWinogradKinds[static_cast<int>(kind)].shape;
 }
 [[gnu::always_inline]] constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
-  switch (kind) {
-    case WinogradKind::kF4x4Int16:
-    case WinogradKind::kF4x2Int16:
-    case WinogradKind::kF2x2Int16:
-    case WinogradKind::k1x7Int16:
-    case WinogradKind::k1x3Int16:
-    case WinogradKind::k5x5Int16:
-    case WinogradKind::k2x2Int16:
-      return true;
-    default:
-      return false;
-  }
+  return kWinogradKinds[static_cast<int>(kind)].multiplies_int16;
 }
 // By tile registers (AMX), which hold 16 rows of 32 numbers.
 [[gnu::always_inline]] constexpr bool WinogradMultipliesBF16(WinogradKind kind) {

@@ -87,22 +87,9 @@ struct WinogradUnits {
 template <class Ops, class AxisY, class AxisX>
 struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
   using Units = WinogradUnits<Ops, AxisY, AxisX>;
-  using typename Units::Int;
-  using typename Units::Place;
-  using typename Units::Tile;
-  using typename Units::Tiles;
-  using typename Units::V;
-  using Units::Chunks;
-  using Units::kBlock;
-  using Units::kInX;
-  using Units::kInY;
-  using Units::kLanes;
-  using Units::kProducts;
-  using Units::kTileX;
-  using Units::Min;
-  using Units::OffsetIn;
-  using Units::PlaceOf;
-  using Units::TilesAcross;
+  using typename Units::Int, typename Units::Place, typename Units::Tile, typename Units::Tiles, typename Units::V;
+  using Units::Chunks, Units::kBlock, Units::kInX, Units::kInY, Units::kLanes, Units::kProducts, Units::kTileX,
+      Units::Min, Units::OffsetIn, Units::PlaceOf, Units::TilesAcross;
   // Neighbours share columns, which are transformed once for so many tiles. Those that wait for their scales stay in
   // the nearest cache.
   static constexpr int kRun = !Ops::kScales ? 8 : kProducts > 16 ? 2 : 4;
@@ -269,16 +256,8 @@ struct WinogradTilesCode : WinogradUnits<Ops, AxisY, AxisX> {
 template <class Ops, class AxisY, class AxisX>
 struct WinogradProductsCode : WinogradUnits<Ops, AxisY, AxisX> {
   using Units = WinogradUnits<Ops, AxisY, AxisX>;
-  using typename Units::Int;
-  using typename Units::Strip;
-  using typename Units::Tile;
-  using typename Units::Tiles;
-  using Units::kBlock;
-  using Units::kColumns;
-  using Units::kLanes;
-  using Units::kProducts;
-  using Units::kProductStride;
-  using Units::ProductsOf;
+  using typename Units::Int, typename Units::Strip, typename Units::Tile, typename Units::Tiles;
+  using Units::kBlock, Units::kColumns, Units::kLanes, Units::kProducts, Units::kProductStride, Units::ProductsOf;
   static constexpr Int kUnitBytes = kColumns * Ops::kPerUnit * static_cast<Int>(sizeof(Tile));  // of a column
 
   using Rows = WinogradRows<Tile>;
@@ -352,18 +331,9 @@ struct WinogradProductsCode : WinogradUnits<Ops, AxisY, AxisX> {
 template <class Ops, class AxisY, class AxisX>
 struct WinogradResultsCode : WinogradUnits<Ops, AxisY, AxisX> {
   using Units = WinogradUnits<Ops, AxisY, AxisX>;
-  using typename Units::Int;
-  using typename Units::Place;
-  using typename Units::V;
-  using Units::kColumns;
-  using Units::kInX;
-  using Units::kInY;
-  using Units::kLanes;
-  using Units::kProductStride;
-  using Units::kTileX;
-  using Units::kTileY;
-  using Units::OffsetIn;
-  using Units::PlaceOf;
+  using typename Units::Int, typename Units::Place, typename Units::V;
+  using Units::kColumns, Units::kInX, Units::kInY, Units::kLanes, Units::kProductStride, Units::kTileX, Units::kTileY,
+      Units::OffsetIn, Units::PlaceOf;
   // Where `count` channels of a tile of the destination and of the sum begin.
   struct Target {
     char* destination;
@@ -453,9 +423,7 @@ struct WinogradCode : WinogradUnits<Ops, AxisY, AxisX> {
   using In = WinogradTilesCode<Ops, AxisY, AxisX>;
   using Products = WinogradProductsCode<Ops, AxisY, AxisX>;
   using Out = WinogradResultsCode<Ops, AxisY, AxisX>;
-  using typename Units::Int;
-  using typename Units::Strip;
-  using typename Units::Tiles;
+  using typename Units::Int, typename Units::Strip, typename Units::Tiles;
 
   static void Run(const Winograd& job, const WinogradPart& part, void* scratch) {
     const Tiles tiles = Units::TilesOf(job, part, scratch);

@@ -13,7 +13,6 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/training_form.h"
-#include "program/kernel_types.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -162,7 +161,7 @@ ValueId Packed(LowerContext& c, ValueId parameters) {
   const auto& p = c.node().params<RnnParam>();
   const RnnSizes s = RnnSizes::Of(p, c.in_type(0).shape);
   kernels::RecurrentLayers job;
-  job.cell = KernelCell(CellOf(p));
+  job.cell = CellOf(p);
   job.time = s.time;
   job.batch = s.batch;
   job.inputs = s.inputs;

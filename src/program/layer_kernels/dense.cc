@@ -29,7 +29,7 @@ class DenseLayer : public GemmLayer {
     CompleteProblem(operands, &job);
     const kernels::GemmImage source = *MatrixRowsOf(*operands.inputs[0]);
     job.source = {source.is_bf16, 0, 0, source.pixel};
-    return std::make_unique<GemmKernel>(job, places(), epilogue().functions);
+    return MakeGemmKernel<kernels::RunGemm>(job, kernels::GemmScratchBytes(job), places(), epilogue());
   }
 
  protected:

@@ -16,33 +16,22 @@ namespace {
 
 using kernels::FusedDepthwise;
 
-class BlockKernel : public OwnKernel {
- public:
-  BlockKernel(const FusedDepthwise& job, const FusedDepthwisePlaces& places) : job_(job), places_(places) {}
-
-  std::size_t ScratchBytes() const override { return kernels::FusedDepthwiseScratchBytes(job_); }
-
-  void Run(const KernelOperands& operands) const override {
-    const auto floats = [&](std::optional<std::size_t> i) {
-      return i ? static_cast<const float*>(operands.input(*i)) : nullptr;
-    };
-    kernels::FusedDepthwiseData data;
-    data.source = operands.input(0);
-    if (places_.expand_weights) data.expand_weights = operands.input(*places_.expand_weights);
-    data.expand_bias = floats(places_.expand_bias);
-    data.weights = floats(places_.weights);
-    data.bias = floats(places_.bias);
-    data.project_weights = operands.input(places_.project_weights);
-    data.project_bias = floats(places_.project_bias);
-    if (places_.sum) data.sum = operands.input(*places_.sum);
-    data.destination = operands.output();
-    kernels::RunFusedDepthwise(job_, data, operands.scratch());
-  }
-
- private:
-  FusedDepthwise job_;
-  FusedDepthwisePlaces places_;
-};
+void RunBlock(const FusedDepthwise& job, const FusedDepthwisePlaces& places, const KernelOperands& operands) {
+  const auto floats = [&](std::optional<std::size_t> i) {
+    return i ? static_cast<const float*>(operands.input(*i)) : nullptr;
+  };
+  kernels::FusedDepthwiseData data;
+  data.source = operands.input(0);
+  if (places.expand_weights) data.expand_weights = operands.input(*places.expand_weights);
+  data.expand_bias = floats(places.expand_bias);
+  data.weights = floats(places.weights);
+  data.bias = floats(places.bias);
+  data.project_weights = operands.input(places.project_weights);
+  data.project_bias = floats(places.project_bias);
+  if (places.sum) data.sum = operands.input(*places.sum);
+  data.destination = operands.output();
+  kernels::RunFusedDepthwise(job, data, operands.scratch());
+}
 
 class BlockLayer : public Layer {
  public:
@@ -89,7 +78,8 @@ class BlockLayer : public Layer {
     job.destination = *ImageOf(operands.result);
     job.sum = places_.sum ? *ImageOf(*operands.inputs[*places_.sum]) : job.destination;
     job.num_threads = kernels::NumThreads();
-    return std::make_unique<BlockKernel>(job, places_);
+    return MakeOwnKernel([job, places = places_](const KernelOperands& given) { RunBlock(job, places, given); },
+                         kernels::FusedDepthwiseScratchBytes(job));
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "program/layer_kernels/fused_depthwise_problem.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "program/epilogue.h"
 #include "program/layer_kernels/gemm_problem.h"
@@ -47,16 +48,12 @@ kernels::FusedDepthwise FusedDepthwiseProblem(const Step& depthwise, const StepT
   job.compute_type = ComputeTypeOf(dtype);
   job.batch = source[0];
   job.in_channels = source[1];
-  job.height = source[2];
-  job.width = source[3];
+  std::tie(job.height, job.width) = LastTwo(source.dims());
   job.channels = weights[0];
-  job.kernel_height = weights[3];
-  job.kernel_width = weights[4];
+  std::tie(job.kernel_height, job.kernel_width) = LastTwo(weights.dims());
   job.stride = window.strides[0];
-  job.pad_top = window.pads_begin[0];
-  job.pad_left = window.pads_begin[1];
-  job.out_height = depthwise_types.outputs[0].shape[2];
-  job.out_width = depthwise_types.outputs[0].shape[3];
+  std::tie(job.pad_top, job.pad_left) = LastTwo(window.pads_begin);
+  std::tie(job.out_height, job.out_width) = LastTwo(depthwise_types.outputs[0].shape.dims());
   job.out_channels = project_types.outputs[0].shape[1];
   return job;
 }

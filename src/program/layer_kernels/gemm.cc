@@ -46,7 +46,7 @@ class ConvolutionGemm : public GemmLayer {
       job.source_high = scale_->high;
       all.scale = scale_->place;
     }
-    return std::make_unique<GemmKernel>(job, all, epilogue().functions);
+    return MakeGemmKernel<kernels::RunGemm>(job, kernels::GemmScratchBytes(job), all, epilogue());
   }
 
  protected:

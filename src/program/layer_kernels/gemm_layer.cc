@@ -67,4 +67,23 @@ void GemmLayer::CompleteProblem(const LayerOperands& operands, kernels::Gemm* jo
   job->num_threads = kernels::NumThreads();
 }
 
+kernels::GemmData DataOf(const KernelOperands& operands, const GemmPlaces& places,
+                         const std::vector<kernels::MapStep>& functions) {
+  const auto floats = [&](std::size_t place) { return static_cast<const float*>(operands.input(place)); };
+  kernels::GemmData data;
+  data.source = operands.input(0);
+  data.weights = operands.input(1);
+  if (places.has_bias) data.bias = floats(2);
+  if (places.sum) data.sum = operands.input(*places.sum);
+  if (places.slopes) data.slopes = floats(*places.slopes);
+  if (places.scale) {
+    data.scale = floats(*places.scale);
+    data.shift = floats(*places.scale + 1);
+  }
+  data.functions = functions.data();
+  data.num_functions = functions.size();
+  data.destination = operands.output();
+  return data;
+}
+
 }  // namespace amp

@@ -83,39 +83,19 @@ class GemmLayer : public Layer {
   std::vector<float> features_;
 };
 
-// `kScratchBytes(job)` and `kRun(job, data, scratch)`.
-template <class Job, auto kScratchBytes, auto kRun>
-class ProductKernel : public OwnKernel {
- public:
-  ProductKernel(const Job& job, const GemmPlaces& places, std::vector<kernels::MapStep> functions)
-      : job_(job), places_(places), functions_(std::move(functions)) {}
+// Where the operands of a product are in a run. `functions` are those of its epilogue.
+kernels::GemmData DataOf(const KernelOperands& operands, const GemmPlaces& places,
+                         const std::vector<kernels::MapStep>& functions);
 
-  std::size_t ScratchBytes() const override { return kScratchBytes(job_); }
-
-  void Run(const KernelOperands& operands) const override {
-    const auto floats = [&](std::size_t place) { return static_cast<const float*>(operands.input(place)); };
-    kernels::GemmData data;
-    data.source = operands.input(0);
-    data.weights = operands.input(1);
-    if (places_.has_bias) data.bias = floats(2);
-    if (places_.sum) data.sum = operands.input(*places_.sum);
-    if (places_.slopes) data.slopes = floats(*places_.slopes);
-    if (places_.scale) {
-      data.scale = floats(*places_.scale);
-      data.shift = floats(*places_.scale + 1);
-    }
-    data.functions = functions_.data();
-    data.num_functions = functions_.size();
-    data.destination = operands.output();
-    kRun(job_, data, operands.scratch());
-  }
-
- private:
-  Job job_;
-  GemmPlaces places_;
-  std::vector<kernels::MapStep> functions_;
-};
-
-using GemmKernel = ProductKernel<kernels::Gemm, kernels::GemmScratchBytes, kernels::RunGemm>;
+// Runs kRun(job, data, scratch).
+template <auto kRun, class Job>
+std::unique_ptr<const OwnKernel> MakeGemmKernel(const Job& job, std::size_t scratch_bytes, const GemmPlaces& places,
+                                                const GemmEpilogue& epilogue) {
+  return MakeOwnKernel(
+      [job, places, functions = epilogue.functions](const KernelOperands& operands) {
+        kRun(job, DataOf(operands, places, functions), operands.scratch());
+      },
+      scratch_bytes);
+}
 
 }  // namespace amp

@@ -1,6 +1,7 @@
 #include "program/layer_kernels/gemm_problem.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "kernels/gemm/strassen.h"
 #include "program/epilogue.h"
@@ -70,16 +71,12 @@ namespace {
 kernels::GemmWindow ConvolutionWindowOf(const ConvolutionSpec& spec, const Shape& source, const Shape& weights) {
   kernels::GemmWindow window;
   window.channels = weights[1];
-  window.height = weights[2];
-  window.width = weights[3];
-  window.image_height = source[2];
-  window.image_width = source[3];
-  window.stride_y = spec.strides[0];
-  window.stride_x = spec.strides[1];
+  std::tie(window.height, window.width) = LastTwo(weights.dims());
+  std::tie(window.image_height, window.image_width) = LastTwo(source.dims());
+  std::tie(window.stride_y, window.stride_x) = LastTwo(spec.strides);
+  std::tie(window.pad_top, window.pad_left) = LastTwo(spec.pads_begin);
   window.step_y = spec.dilates[0] + 1;
   window.step_x = spec.dilates[1] + 1;
-  window.pad_top = spec.pads_begin[0];
-  window.pad_left = spec.pads_begin[1];
   return window;
 }
 
@@ -103,14 +100,11 @@ kernels::Gemm GemmProblem(const ConvolutionSpec& spec, const StepTypes& types, D
 
 kernels::ImageConvolution WithPool(const kernels::ImageConvolution& job, const PoolingSpec& pool, const Shape& shape) {
   kernels::ImageConvolution pooled = job;
-  pooled.pool = {.kernel_height = pool.kernel[0],
-                 .kernel_width = pool.kernel[1],
-                 .stride_y = pool.strides[0],
-                 .stride_x = pool.strides[1],
-                 .pad_top = pool.pads_begin[0],
-                 .pad_left = pool.pads_begin[1],
-                 .height = shape[2],
-                 .width = shape[3]};
+  kernels::ImagePool& of = pooled.pool;
+  std::tie(of.kernel_height, of.kernel_width) = LastTwo(pool.kernel);
+  std::tie(of.stride_y, of.stride_x) = LastTwo(pool.strides);
+  std::tie(of.pad_top, of.pad_left) = LastTwo(pool.pads_begin);
+  std::tie(of.height, of.width) = LastTwo(shape.dims());
   return pooled;
 }
 
@@ -121,14 +115,10 @@ kernels::ImageConvolution ImageConvolutionProblem(const ConvolutionSpec& spec, c
   job.product.window = {};
   job.product.source.is_bf16 = types.inputs[0].dtype == DType::kBFloat16;
   job.channels = source[1];
-  job.height = source[2];
-  job.width = source[3];
-  job.kernel_height = weights[2];
-  job.kernel_width = weights[3];
-  job.stride_y = spec.strides[0];
-  job.stride_x = spec.strides[1];
-  job.pad_top = spec.pads_begin[0];
-  job.pad_left = spec.pads_begin[1];
+  std::tie(job.height, job.width) = LastTwo(source.dims());
+  std::tie(job.kernel_height, job.kernel_width) = LastTwo(weights.dims());
+  std::tie(job.stride_y, job.stride_x) = LastTwo(spec.strides);
+  std::tie(job.pad_top, job.pad_left) = LastTwo(spec.pads_begin);
   job.product.in_channels = kernels::ImageConvolutionDepth(job);
   return job;
 }

@@ -30,6 +30,10 @@ kernels::ImageConvolution WithPool(const kernels::ImageConvolution& job, const P
 // So many multiplications and additions take as long.
 double GemmFlops(const kernels::Gemm& job, bool scales);
 double ImageConvolutionFlops(const kernels::ImageConvolution& job);
+// Of an image: rows and columns.
+inline std::pair<std::int64_t, std::int64_t> LastTwo(const IntTuple& values) {
+  return {values[values.size() - 2], values.back()};
+}
 // Channels, where vectors compute them.
 double InVectors(std::int64_t channels);
 

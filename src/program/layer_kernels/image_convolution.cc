@@ -10,8 +10,6 @@ namespace amp {
 namespace {
 
 using kernels::ImageConvolution;
-using ImageConvolutionKernel =
-    ProductKernel<ImageConvolution, kernels::ImageConvolutionScratchBytes, kernels::RunImageConvolution>;
 
 class ImageLayer : public GemmLayer {
  public:
@@ -35,7 +33,8 @@ class ImageLayer : public GemmLayer {
   std::unique_ptr<const OwnKernel> Make(const LayerOperands& operands) const override {
     ImageConvolution job = job_;
     CompleteProblem(operands, &job.product);
-    return std::make_unique<ImageConvolutionKernel>(job, places(), epilogue().functions);
+    return MakeGemmKernel<kernels::RunImageConvolution>(job, kernels::ImageConvolutionScratchBytes(job), places(),
+                                                        epilogue());
   }
 
  protected:

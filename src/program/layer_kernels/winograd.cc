@@ -82,27 +82,16 @@ struct WinogradPlaces {
   std::optional<std::size_t> sum, slopes;
 };
 
-class WinogradKernel : public OwnKernel {
- public:
-  WinogradKernel(const Winograd& job, const WinogradPlaces& places) : job_(job), places_(places) {}
-
-  std::size_t ScratchBytes() const override { return kernels::WinogradScratchBytes(job_); }
-
-  void Run(const KernelOperands& operands) const override {
-    kernels::WinogradData data;
-    data.source = operands.input(0);
-    data.weights = operands.input(1);
-    if (places_.has_bias) data.bias = static_cast<const float*>(operands.input(2));
-    if (places_.sum) data.sum = operands.input(*places_.sum);
-    if (places_.slopes) data.slopes = static_cast<const float*>(operands.input(*places_.slopes));
-    data.destination = operands.output();
-    kernels::RunWinograd(job_, data, operands.scratch());
-  }
-
- private:
-  Winograd job_;
-  WinogradPlaces places_;
-};
+void RunTiles(const Winograd& job, const WinogradPlaces& places, const KernelOperands& operands) {
+  kernels::WinogradData data;
+  data.source = operands.input(0);
+  data.weights = operands.input(1);
+  if (places.has_bias) data.bias = static_cast<const float*>(operands.input(2));
+  if (places.sum) data.sum = operands.input(*places.sum);
+  if (places.slopes) data.slopes = static_cast<const float*>(operands.input(*places.slopes));
+  data.destination = operands.output();
+  kernels::RunWinograd(job, data, operands.scratch());
+}
 
 class WinogradLayer : public Layer {
  public:
@@ -164,7 +153,8 @@ class WinogradLayer : public Layer {
     job.destination = *images().Result(operands.result);
     job.sum = places_.sum ? *images().Result(*operands.inputs[*places_.sum]) : job.destination;
     job.num_threads = kernels::NumThreads();
-    return std::make_unique<WinogradKernel>(job, places_);
+    return MakeOwnKernel([job, places = places_](const KernelOperands& given) { RunTiles(job, places, given); },
+                         kernels::WinogradScratchBytes(job));
   }
 
  private:
@@ -242,57 +232,44 @@ constexpr double kMaxWindowTimeRatio = 0.8;
 // Of the same kernel, which does what the step behind it does: one trip through memory less.
 constexpr double kMaxBiasedTimeRatio = 1;
 
-constexpr const char* kUsualWindow = "winograd_f4x4_f32";
-constexpr const char* kUsualWindowInt16 = "winograd_f4x4_int16";
-
 template <WinogradKind kKind>
-LayerKernel WinogradKernelOf(const char* name) {
+LayerKernel WinogradKernelOf() {
   const bool is_usual = kernels::WinogradShapeOf(kKind).window() == 9;
   const bool is_int16 = kernels::WinogradMultipliesInt16(kKind);
-  return {.name = name,
+  const char* usual = kernels::WinogradName(is_int16 ? WinogradKind::kF4x4Int16 : WinogradKind::kF4x4);
+  return {.name = kernels::WinogradName(kKind),
           .match = MatchWinograd<kKind>,
           .max_time_ratio = is_usual ? kMaxTimeRatio : kMaxWindowTimeRatio,
           .needs_samples = !is_usual || kernels::WinogradMultipliesBF16(kKind),
-          .fallback = is_usual   ? nullptr
-                      : is_int16 ? kUsualWindowInt16
-                                 : kUsualWindow};
+          .fallback = is_usual ? nullptr : usual};
 }
 
 template <WinogradKind kKind>
-LayerKernel BiasedKernelOf(const char* name, const char* samples) {
-  LayerKernel kernel = WinogradKernelOf<kKind>(name);
+LayerKernel BiasedKernelOf() {
+  static const std::string name = std::string("biased_") + kernels::WinogradName(kKind);
+  LayerKernel kernel = WinogradKernelOf<kKind>();
+  kernel.name = name.c_str();
   kernel.match = MatchBiased<kKind>;
   kernel.max_time_ratio = kMaxBiasedTimeRatio;
   kernel.fused_producers = 1;
-  kernel.samples = samples;
+  kernel.samples = kernels::WinogradName(kKind);
   return kernel;
 }
 
-[[maybe_unused]] const bool kWinograd = RegisterLayerKernels({
-    WinogradKernelOf<WinogradKind::kF4x4>("winograd_f4x4_f32"),
-    WinogradKernelOf<WinogradKind::kF2x2>("winograd_f2x2_f32"),
-    WinogradKernelOf<WinogradKind::kF4x4Int16>("winograd_f4x4_int16"),
-    WinogradKernelOf<WinogradKind::kF4x2Int16>("winograd_f4x2_int16"),
-    WinogradKernelOf<WinogradKind::kF2x2Int16>("winograd_f2x2_int16"),
-    WinogradKernelOf<WinogradKind::kF1x4BF16>("winograd_f1x4_bf16"),
-    WinogradKernelOf<WinogradKind::k1x7>("winograd_1x7_f32"),
-    WinogradKernelOf<WinogradKind::k1x3>("winograd_1x3_f32"),
-    WinogradKernelOf<WinogradKind::k5x5>("winograd_5x5_f32"),
-    WinogradKernelOf<WinogradKind::k2x2>("winograd_2x2_f32"),
-    WinogradKernelOf<WinogradKind::k1x7Int16>("winograd_1x7_int16"),
-    WinogradKernelOf<WinogradKind::k1x3Int16>("winograd_1x3_int16"),
-    WinogradKernelOf<WinogradKind::k5x5Int16>("winograd_5x5_int16"),
-    WinogradKernelOf<WinogradKind::k2x2Int16>("winograd_2x2_int16"),
-    BiasedKernelOf<WinogradKind::kF4x4>("biased_winograd_f4x4_f32", "winograd_f4x4_f32"),
-    BiasedKernelOf<WinogradKind::kF2x2>("biased_winograd_f2x2_f32", "winograd_f2x2_f32"),
-    BiasedKernelOf<WinogradKind::kF4x4Int16>("biased_winograd_f4x4_int16", "winograd_f4x4_int16"),
-    BiasedKernelOf<WinogradKind::kF4x2Int16>("biased_winograd_f4x2_int16", "winograd_f4x2_int16"),
-    BiasedKernelOf<WinogradKind::kF2x2Int16>("biased_winograd_f2x2_int16", "winograd_f2x2_int16"),
-    BiasedKernelOf<WinogradKind::k5x5>("biased_winograd_5x5_f32", "winograd_5x5_f32"),
-    BiasedKernelOf<WinogradKind::k2x2>("biased_winograd_2x2_f32", "winograd_2x2_f32"),
-    BiasedKernelOf<WinogradKind::k5x5Int16>("biased_winograd_5x5_int16", "winograd_5x5_int16"),
-    BiasedKernelOf<WinogradKind::k2x2Int16>("biased_winograd_2x2_int16", "winograd_2x2_int16"),
-});
+template <int... kKinds>
+bool RegisterAll(std::integer_sequence<int, kKinds...>) {
+  return RegisterLayerKernels({WinogradKernelOf<static_cast<WinogradKind>(kKinds)>()...});
+}
+
+template <WinogradKind... kKinds>
+bool RegisterBiased() {
+  return RegisterLayerKernels({BiasedKernelOf<kKinds>()...});
+}
+
+using enum WinogradKind;
+[[maybe_unused]] const bool kWinograd =
+    RegisterAll(std::make_integer_sequence<int, kernels::kNumWinogradKinds>()) &&
+    RegisterBiased<kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16, k5x5, k2x2, k5x5Int16, k2x2Int16>();
 
 }  // namespace
 }  // namespace amp

@@ -38,15 +38,6 @@ TEST(Env, FlagsAndValues) {
   EXPECT_EQ(EnvValue("AMP_TEST_SWITCH", "fallback"), "1");
 }
 
-TEST(Env, TheTableNamesEachSwitchOnce) {
-  std::set<std::string_view> names;
-  for (const EnvSwitch& env : kEnvSwitches) {
-    EXPECT_TRUE(names.insert(env.name).second) << env.name;
-    EXPECT_TRUE(env.name.starts_with("AMP_"));
-    EXPECT_FALSE(env.meaning.empty());
-  }
-}
-
 Graph OneVariable() { return testing::Var("x").ToGraph(); }
 
 TEST(Dump, WritesNumberedFilesOfWhatChanged) {
