@@ -41,7 +41,7 @@ void FindResults(BackwardProblem* p) {
   data.out = out.data();
   data.lse = p->lse.data();
   std::vector<char> scratch(AttentionScratchBytes(f.job));
-  RunAttentionWith(*AttentionTableGeneric(), f.job, data, scratch.data());
+  RunAttentionWith(*AttentionTable::Generic(), f.job, data, scratch.data());
   p->out.numbers = out.values();
   for (const float x : p->out.numbers) p->out.halves.push_back(FloatToBF16(x));
 }

@@ -24,7 +24,6 @@
 namespace amp::kernels {
 namespace {
 
-
 // Sets flush-to-zero and denormals-are-zero while it lives.
 class FlushDenormals {
  public:
