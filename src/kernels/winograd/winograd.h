@@ -156,20 +156,11 @@ struct WinogradKindFacts {
 };
 // In the order of WinogradKind.
 inline constexpr WinogradKindFacts kWinogradKinds[kNumWinogradKinds] = {
-    {"winograd_f4x4_f32", {4, 4}},
-    {"winograd_f2x2_f32", {2, 2}},
-    {"winograd_f4x4_int16", {4, 4}},
-    {"winograd_f4x2_int16", {4, 2}},
-    {"winograd_f2x2_int16", {2, 2}},
-    {"winograd_f1x4_bf16", {1, 4}},
-    {"winograd_1x7_f32", {1, 4, 1, 7}},
-    {"winograd_1x3_f32", {1, 4, 1, 3}},
-    {"winograd_5x5_f32", {4, 4, 5, 5}},
-    {"winograd_2x2_f32", {3, 3, 2, 2}},
-    {"winograd_1x7_int16", {1, 4, 1, 7}},
-    {"winograd_1x3_int16", {1, 4, 1, 3}},
-    {"winograd_5x5_int16", {4, 4, 5, 5}},
-    {"winograd_2x2_int16", {3, 3, 2, 2}},
+    {"winograd_f4x4_f32", {4, 4}},        {"winograd_f2x2_f32", {2, 2}},        {"winograd_f4x4_int16", {4, 4}},
+    {"winograd_f4x2_int16", {4, 2}},      {"winograd_f2x2_int16", {2, 2}},      {"winograd_f1x4_bf16", {1, 4}},
+    {"winograd_1x7_f32", {1, 4, 1, 7}},   {"winograd_1x3_f32", {1, 4, 1, 3}},   {"winograd_5x5_f32", {4, 4, 5, 5}},
+    {"winograd_2x2_f32", {3, 3, 2, 2}},   {"winograd_1x7_int16", {1, 4, 1, 7}}, {"winograd_1x3_int16", {1, 4, 1, 3}},
+    {"winograd_5x5_int16", {4, 4, 5, 5}}, {"winograd_2x2_int16", {3, 3, 2, 2}},
 };
 [[gnu::always_inline]] constexpr const char* WinogradName(WinogradKind kind) {
   return kWinogradKinds[static_cast<int>(kind)].name;
