@@ -153,24 +153,14 @@ struct WinogradShape {
 struct WinogradKindFacts {
   const char* name;
   WinogradShape shape;
-  bool multiplies_int16 = false;
 };
 // In the order of WinogradKind.
 inline constexpr WinogradKindFacts kWinogradKinds[kNumWinogradKinds] = {
-    {"winograd_f4x4_f32", {4, 4}},
-    {"winograd_f2x2_f32", {2, 2}},
-    {"winograd_f4x4_int16", {4, 4}, true},
-    {"winograd_f4x2_int16", {4, 2}, true},
-    {"winograd_f2x2_int16", {2, 2}, true},
-    {"winograd_f1x4_bf16", {1, 4}},
-    {"winograd_1x7_f32", {1, 4, 1, 7}},
-    {"winograd_1x3_f32", {1, 4, 1, 3}},
-    {"winograd_5x5_f32", {4, 4, 5, 5}},
-    {"winograd_2x2_f32", {3, 3, 2, 2}},
-    {"winograd_1x7_int16", {1, 4, 1, 7}, true},
-    {"winograd_1x3_int16", {1, 4, 1, 3}, true},
-    {"winograd_5x5_int16", {4, 4, 5, 5}, true},
-    {"winograd_2x2_int16", {3, 3, 2, 2}, true},
+    {"winograd_f4x4_f32", {4, 4}},        {"winograd_f2x2_f32", {2, 2}},        {"winograd_f4x4_int16", {4, 4}},
+    {"winograd_f4x2_int16", {4, 2}},      {"winograd_f2x2_int16", {2, 2}},      {"winograd_f1x4_bf16", {1, 4}},
+    {"winograd_1x7_f32", {1, 4, 1, 7}},   {"winograd_1x3_f32", {1, 4, 1, 3}},   {"winograd_5x5_f32", {4, 4, 5, 5}},
+    {"winograd_2x2_f32", {3, 3, 2, 2}},   {"winograd_1x7_int16", {1, 4, 1, 7}}, {"winograd_1x3_int16", {1, 4, 1, 3}},
+    {"winograd_5x5_int16", {4, 4, 5, 5}}, {"winograd_2x2_int16", {3, 3, 2, 2}},
 };
 [[gnu::always_inline]] constexpr const char* WinogradName(WinogradKind kind) {
   return kWinogradKinds[static_cast<int>(kind)].name;
@@ -178,8 +168,20 @@ inline constexpr WinogradKindFacts kWinogradKinds[kNumWinogradKinds] = {
 [[gnu::always_inline]] constexpr WinogradShape WinogradShapeOf(WinogradKind kind) {
   return kWinogradKinds[static_cast<int>(kind)].shape;
 }
+// This is a switch: code that knows the kind only at run time branches on it, and divides by constants then.
 [[gnu::always_inline]] constexpr bool WinogradMultipliesInt16(WinogradKind kind) {
-  return kWinogradKinds[static_cast<int>(kind)].multiplies_int16;
+  switch (kind) {
+    case WinogradKind::kF4x4Int16:
+    case WinogradKind::kF4x2Int16:
+    case WinogradKind::kF2x2Int16:
+    case WinogradKind::k1x7Int16:
+    case WinogradKind::k1x3Int16:
+    case WinogradKind::k5x5Int16:
+    case WinogradKind::k2x2Int16:
+      return true;
+    default:
+      return false;
+  }
 }
 // By tile registers (AMX), which hold 16 rows of 32 numbers.
 [[gnu::always_inline]] constexpr bool WinogradMultipliesBF16(WinogradKind kind) {
