@@ -1,4 +1,4 @@
-#include "kernels/base/product_vectors_generic.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/depthwise/fused_depthwise.h"
 #include "kernels/depthwise/fused_depthwise_code.h"
 

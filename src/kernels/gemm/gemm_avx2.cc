@@ -3,7 +3,7 @@
 #if defined(__AVX2__) && defined(__FMA__)
 
 #include "kernels/base/int16_vectors_avx2.h"
-#include "kernels/base/product_vectors_avx2.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/strassen_code.h"
 #include "kernels/gemm/strassen_int16_code.h"

@@ -2,7 +2,7 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
-#include "kernels/base/product_vectors_avx512.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/strassen_code.h"
 

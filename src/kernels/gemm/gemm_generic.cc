@@ -1,4 +1,4 @@
-#include "kernels/base/product_vectors_generic.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/strassen_code.h"

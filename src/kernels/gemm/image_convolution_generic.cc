@@ -1,4 +1,4 @@
-#include "kernels/base/product_vectors_generic.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/image_convolution.h"
 #include "kernels/gemm/image_convolution_code.h"
 

@@ -2,7 +2,7 @@
 
 #if defined(__AVX2__) && defined(__FMA__)
 
-#include "kernels/base/tile_vectors_avx2.h"
+#include "kernels/base/tile_vectors.h"
 #include "kernels/gemm/strided_product_code.h"
 
 // See cast_table.h for what may not appear in this file.

@@ -1,4 +1,4 @@
-#include "kernels/base/tile_vectors_generic.h"
+#include "kernels/base/tile_vectors.h"
 #include "kernels/gemm/strided_product.h"
 #include "kernels/gemm/strided_product_code.h"
 
