@@ -278,9 +278,9 @@ class Kernel {
   }
 
   static Floats Kept(AllLanes, Floats x) { return x; }
-  static Floats Kept(typename A::Lanes lanes, Floats x) { return A::Keep(lanes, x); }
+  static Floats Kept(typename A::Mask lanes, Floats x) { return A::Keep(lanes, x); }
   static Floats Chosen(AllLanes, Floats x, Floats) { return x; }
-  static Floats Chosen(typename A::Lanes lanes, Floats x, Floats other) { return A::Choose(lanes, x, other); }
+  static Floats Chosen(typename A::Mask lanes, Floats x, Floats other) { return A::Choose(lanes, x, other); }
   // f of all lanes of all chains.
   template <class F>
   static float Joined(const Floats (&x)[kChains], F f) {

@@ -14,15 +14,15 @@ template <Isa kIsa, int kLanes>
 struct SomeLanes : VectorCode<kIsa, kLanes> {
   using Code = VectorCode<kIsa, kLanes>;
   using typename Code::Floats, typename Code::Halves, typename Code::Ints;
-  using Lanes = Ints;
+  using Mask = Ints;
 
   template <int... i>
-  static Lanes FirstLanes(std::int64_t count, std::integer_sequence<int, i...>) {
+  static Mask FirstLanes(std::int64_t count, std::integer_sequence<int, i...>) {
     return Ints{i...} < static_cast<std::int32_t>(count > kLanes ? kLanes : count < 0 ? 0 : count);
   }
-  static Lanes FirstLanes(std::int64_t count) { return FirstLanes(count, std::make_integer_sequence<int, kLanes>{}); }
+  static Mask FirstLanes(std::int64_t count) { return FirstLanes(count, std::make_integer_sequence<int, kLanes>{}); }
   // Of the first `count`, those whose byte is not 0.
-  static Lanes SeenLanes(const std::uint8_t* seen, std::int64_t count) {
+  static Mask SeenLanes(const std::uint8_t* seen, std::int64_t count) {
 #if defined(__AVX2__)
     if (kLanes == 8 && count >= kLanes) {
       const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(seen));
@@ -33,8 +33,8 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
     for (std::int64_t i = 0; i < count && i < kLanes; ++i) lanes[i] = seen[i] != 0 ? -1 : 0;
     return lanes;
   }
-  static Floats Keep(Lanes lanes, Floats x) { return Code::AsFloats(lanes & Code::Bits(x)); }
-  static Floats Choose(Lanes lanes, Floats x, Floats other) {
+  static Floats Keep(Mask lanes, Floats x) { return Code::AsFloats(lanes & Code::Bits(x)); }
+  static Floats Choose(Mask lanes, Floats x, Floats other) {
     return Code::AsFloats((lanes & Code::Bits(x)) | (~lanes & Code::Bits(other)));
   }
 
@@ -46,10 +46,12 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
     for (std::int64_t i = 0; i < count; ++i) padded[i] = from[i];
     return Code::Load(padded);
   }
-  static Floats LoadSome(const std::uint16_t* from, std::int64_t count) {
+  static Halves LoadSome(const std::uint16_t* from, std::int64_t count) {
     std::uint16_t padded[kLanes] = {};
     for (std::int64_t i = 0; i < count; ++i) padded[i] = from[i];
-    return Code::LoadBF16(padded);
+    Halves halves;
+    std::memcpy(&halves, padded, sizeof halves);
+    return halves;
   }
   static void StoreSome(float* to, std::int64_t count, Floats x) {
 #if defined(__AVX2__)
@@ -57,9 +59,8 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
 #endif
     for (int i = 0; i < count; ++i) to[i] = x[i];
   }
-  static void StoreSome(std::uint16_t* to, std::int64_t count, Floats x) {
-    const Halves halves = Code::Rounded(x);
-    for (int i = 0; i < count; ++i) to[i] = halves[i];
+  static void StoreSome(std::uint16_t* to, std::int64_t count, Halves x) {
+    for (int i = 0; i < count; ++i) to[i] = x[i];
   }
 };
 
@@ -68,27 +69,27 @@ template <Isa kIsa>
 struct SomeLanes<kIsa, 16> : VectorCode<kIsa, 16> {
   using Code = VectorCode<kIsa, 16>;
   using typename Code::Floats, typename Code::Halves;
-  using Lanes = __mmask16;
+  using Mask = __mmask16;
 
-  static Lanes FirstLanes(std::int64_t count) {
-    return static_cast<Lanes>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
+  static Mask FirstLanes(std::int64_t count) {
+    return static_cast<Mask>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
   }
-  static Lanes SeenLanes(const std::uint8_t* seen, std::int64_t count) {
+  static Mask SeenLanes(const std::uint8_t* seen, std::int64_t count) {
     const __m128i bytes = _mm_maskz_loadu_epi8(FirstLanes(count), seen);
-    return static_cast<Lanes>(_mm_test_epi8_mask(bytes, bytes));
+    return static_cast<Mask>(_mm_test_epi8_mask(bytes, bytes));
   }
-  static Floats Keep(Lanes lanes, Floats x) { return _mm512_maskz_mov_ps(lanes, x); }
-  static Floats Choose(Lanes lanes, Floats x, Floats other) { return _mm512_mask_mov_ps(other, lanes, x); }
+  static Floats Keep(Mask lanes, Floats x) { return _mm512_maskz_mov_ps(lanes, x); }
+  static Floats Choose(Mask lanes, Floats x, Floats other) { return _mm512_mask_mov_ps(other, lanes, x); }
 
   static Floats LoadSome(const float* from, std::int64_t count) {
     return _mm512_maskz_loadu_ps(FirstLanes(count), from);
   }
-  static Floats LoadSome(const std::uint16_t* from, std::int64_t count) {
-    return Code::Widened(reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16(FirstLanes(count), from)));
+  static Halves LoadSome(const std::uint16_t* from, std::int64_t count) {
+    return reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16(FirstLanes(count), from));
   }
   static void StoreSome(float* to, std::int64_t count, Floats x) { _mm512_mask_storeu_ps(to, FirstLanes(count), x); }
-  static void StoreSome(std::uint16_t* to, std::int64_t count, Floats x) {
-    _mm256_mask_storeu_epi16(to, FirstLanes(count), reinterpret_cast<__m256i>(Code::Rounded(x)));
+  static void StoreSome(std::uint16_t* to, std::int64_t count, Halves x) {
+    _mm256_mask_storeu_epi16(to, FirstLanes(count), reinterpret_cast<__m256i>(x));
   }
 };
 #endif
@@ -101,30 +102,30 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   static constexpr int kLanes = kWidth;
 
   // The first `count` elements, if there are less than kLanes; zeros behind them.
+  static Halves LoadHalves(const void* from, std::int64_t count) {
+    const auto* halves = static_cast<const std::uint16_t*>(from);
+    if (count < kLanes) return Some::LoadSome(halves, count);
+    Halves x;
+    std::memcpy(&x, halves, sizeof x);
+    return x;
+  }
   template <bool kIsBF16>
   static Floats Load(const void* from, std::int64_t count) {
-    if constexpr (kIsBF16) {
-      const auto* halves = static_cast<const std::uint16_t*>(from);
-      return count < kLanes ? Some::LoadSome(halves, count) : Code::LoadBF16(halves);
-    } else {
-      const auto* floats = static_cast<const float*>(from);
-      return count < kLanes ? Some::LoadSome(floats, count) : Code::Load(floats);
-    }
+    if constexpr (kIsBF16) return Code::Widened(LoadHalves(from, count));
+    const auto* floats = static_cast<const float*>(from);
+    return count < kLanes ? Some::LoadSome(floats, count) : Code::Load(floats);
   }
   using Code::Load;
 
   // The inverse; rounds once.
+  static void StoreHalves(void* to, std::int64_t count, Halves x) {
+    count < kLanes ? Some::StoreSome(static_cast<std::uint16_t*>(to), count, x) : void(std::memcpy(to, &x, sizeof x));
+  }
   template <bool kIsBF16>
   static void Store(void* to, std::int64_t count, Floats x) {
-    if constexpr (kIsBF16) {
-      auto* halves = static_cast<std::uint16_t*>(to);
-      if (count < kLanes) return Some::StoreSome(halves, count, x);
-      const Halves rounded = Code::Rounded(x);
-      std::memcpy(halves, &rounded, sizeof rounded);
-    } else {
-      auto* floats = static_cast<float*>(to);
-      count < kLanes ? Some::StoreSome(floats, count, x) : Code::Store(floats, x);
-    }
+    if constexpr (kIsBF16) return StoreHalves(to, count, Code::Rounded(x));
+    auto* floats = static_cast<float*>(to);
+    count < kLanes ? Some::StoreSome(floats, count, x) : Code::Store(floats, x);
   }
   using Code::Store;
 
@@ -212,6 +213,15 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
     for (int i = 0; i < kLanes && kLanes > 4; ++i) r[i] = t[i];
   }
 };
+
+// Those of the instruction set that the translation unit is compiled for.
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+using NativeVectors = ElementVectors<Isa::kAvx512, 16>;
+#elif defined(__AVX2__) && defined(__FMA__)
+using NativeVectors = ElementVectors<Isa::kAvx2, 8>;
+#else
+using NativeVectors = ElementVectors<Isa::kGeneric, 4>;
+#endif
 
 }  // namespace
 }  // namespace amp::kernels

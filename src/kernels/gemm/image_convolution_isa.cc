@@ -1,6 +1,5 @@
 // targets: generic avx2 avx512 avx512bf16
-#include "kernels/base/product_vectors.h"
-#include "kernels/base/target.h"
+#include "kernels/base/target_products.h"
 #include "kernels/gemm/image_convolution_code.h"
 
 namespace amp::kernels {
