@@ -92,7 +92,8 @@ std::int64_t NumSeenKeys(const Attention& job, const AttentionPart& part, std::i
 }
 
 const AttentionTable& ActiveAttentionTable(const Attention& job) {
-  static const AttentionTable* pairs = PairsAreFast() && AllowedIsa() >= Isa::kAvx512 ? AttentionTable::Avx512BF16() : nullptr;
+  static const AttentionTable* pairs =
+      PairsAreFast() && AllowedIsa() >= Isa::kAvx512 ? AttentionTable::Avx512BF16() : nullptr;
   return job.is_bf16 && job.p_is_bf16 && pairs != nullptr ? *pairs : BestTable<AttentionTable>();
 }
 

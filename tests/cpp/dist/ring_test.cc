@@ -1,5 +1,5 @@
-// Attention on a ring: who does what in which step, and its variants. tests/python/distributed/test_distributed_ring.py has
-// numbers.
+// Attention on a ring: who does what in which step, and its variants. tests/python/distributed/test_distributed_ring.py
+// has numbers.
 #include "dist/ring.h"
 
 #include <gtest/gtest.h>

@@ -189,9 +189,7 @@ class GradientOracle {
   const Attention& f_;
 };
 
-std::vector<const AttentionBackwardTable*> BackwardTables() {
-  return TablesThatRun<AttentionBackwardTable>();
-}
+std::vector<const AttentionBackwardTable*> BackwardTables() { return TablesThatRun<AttentionBackwardTable>(); }
 
 // Elements between the rows keep their -7.
 std::vector<bool> Written(const HeadRows& rows, std::int64_t batch, std::int64_t heads, std::int64_t count,

@@ -37,8 +37,9 @@ TEST(VerifyProgram, FindsEachViolation) {
 
   Program input = Chain();
   input.steps[0].outputs = {0};
-  EXPECT_EQ(FindViolations(input),
-            "step 0 (cast): value 0 is made although it has a value\nstep 1 (cast): value 1 is read before it is made\n");
+  EXPECT_EQ(
+      FindViolations(input),
+      "step 0 (cast): value 0 is made although it has a value\nstep 1 (cast): value 1 is read before it is made\n");
 
   Program nothing = Chain();
   nothing.steps.pop_back();
