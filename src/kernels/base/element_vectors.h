@@ -43,12 +43,12 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
     if constexpr (kLanes == 8) return _mm256_maskload_ps(from, reinterpret_cast<__m256i>(FirstLanes(count)));
 #endif
     float padded[kLanes] = {};
-    for (std::int64_t i = 0; i < count; ++i) padded[i] = from[i];
+    for (int i = 0; i < kLanes && i < count; ++i) padded[i] = from[i];
     return Code::Load(padded);
   }
   static Halves LoadSome(const std::uint16_t* from, std::int64_t count) {
     std::uint16_t padded[kLanes] = {};
-    for (std::int64_t i = 0; i < count; ++i) padded[i] = from[i];
+    for (int i = 0; i < kLanes && i < count; ++i) padded[i] = from[i];
     Halves halves;
     std::memcpy(&halves, padded, sizeof halves);
     return halves;
@@ -57,10 +57,10 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
 #if defined(__AVX2__)
     if constexpr (kLanes == 8) return _mm256_maskstore_ps(to, reinterpret_cast<__m256i>(FirstLanes(count)), x);
 #endif
-    for (int i = 0; i < count; ++i) to[i] = x[i];
+    for (int i = 0; i < kLanes && i < count; ++i) to[i] = x[i];
   }
   static void StoreSome(std::uint16_t* to, std::int64_t count, Halves x) {
-    for (int i = 0; i < count; ++i) to[i] = x[i];
+    for (int i = 0; i < kLanes && i < count; ++i) to[i] = x[i];
   }
 };
 
@@ -104,7 +104,7 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   // The first `count` elements, if there are less than kLanes; zeros behind them.
   static Halves LoadHalves(const void* from, std::int64_t count) {
     const auto* halves = static_cast<const std::uint16_t*>(from);
-    if (count < kLanes) return Some::LoadSome(halves, count);
+    if (!IsWhole(count)) return Some::LoadSome(halves, count);
     Halves x;
     std::memcpy(&x, halves, sizeof x);
     return x;
@@ -113,19 +113,20 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   static Floats Load(const void* from, std::int64_t count) {
     if constexpr (kIsBF16) return Code::Widened(LoadHalves(from, count));
     const auto* floats = static_cast<const float*>(from);
-    return count < kLanes ? Some::LoadSome(floats, count) : Code::Load(floats);
+    return IsWhole(count) ? Code::Load(floats) : Some::LoadSome(floats, count);
   }
   using Code::Load;
 
   // The inverse; rounds once.
   static void StoreHalves(void* to, std::int64_t count, Halves x) {
-    count < kLanes ? Some::StoreSome(static_cast<std::uint16_t*>(to), count, x) : void(std::memcpy(to, &x, sizeof x));
+    if (!IsWhole(count)) return Some::StoreSome(static_cast<std::uint16_t*>(to), count, x);
+    std::memcpy(to, &x, sizeof x);
   }
   template <bool kIsBF16>
   static void Store(void* to, std::int64_t count, Floats x) {
     if constexpr (kIsBF16) return StoreHalves(to, count, Code::Rounded(x));
     auto* floats = static_cast<float*>(to);
-    count < kLanes ? Some::StoreSome(floats, count, x) : Code::Store(floats, x);
+    IsWhole(count) ? Code::Store(floats, x) : Some::StoreSome(floats, count, x);
   }
   using Code::Store;
 
@@ -191,6 +192,8 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   }
 
  private:
+  static bool IsWhole(std::int64_t count) { return __builtin_expect(count >= kLanes, true); }
+
   template <class V>
   static void SortQuarters(V (&r)[kLanes], V (&t)[kLanes]) {
     const auto even = [](V a, V b) { return Shuffled(a, b, [](int i) { return i / 4 * 8 + i % 4; }); };

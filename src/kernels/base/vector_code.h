@@ -56,7 +56,23 @@ struct VectorCode {
     return Widened(halves);
   }
   static void Store(float* to, Floats x) { std::memcpy(to, &x, sizeof x); }
-  static Floats Widened(Halves x) { return AsFloats(__builtin_convertvector(x, Ints) << 16); }
+  static Floats Widened(Halves x) {
+    Ints bits;
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 16) {
+      bits = reinterpret_cast<Ints>(_mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(x)));
+    } else
+#endif
+#if defined(__FMA__)
+        if constexpr (kLanes == 8) {  // gcc 12 converts halves of it
+      bits = reinterpret_cast<Ints>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x)));
+    } else
+#endif
+    {
+      bits = __builtin_convertvector(x, Ints);
+    }
+    return AsFloats(bits << 16);
+  }
   static float Number(const float* x) { return *x; }
   static float Number(const std::uint16_t* x) {  // bfloat16
     const std::uint32_t bits = static_cast<std::uint32_t>(*x) << 16;
