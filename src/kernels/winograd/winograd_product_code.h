@@ -13,7 +13,7 @@ struct WinogradFloats : TileVectors {
   static void Product(const WinogradRows<float>& rows, const WinogradColumn<float>& packed, WinogradAhead ahead,
                       float* products, std::int64_t row_stride) {
     const float *tiles = rows.tiles, *weights = packed.weights;
-    constexpr std::int64_t kLine = 64;
+    constexpr std::int64_t kLineBytes = 64;
     Vector sums[kCount][kVectors];
     for (int r = 0; r < kCount; ++r) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = All(0);
@@ -24,7 +24,7 @@ struct WinogradFloats : TileVectors {
         Vector columns[kVectors];
         for (int v = 0; v < kVectors; ++v) columns[v] = Load(weights + v * kLanes);
         __builtin_prefetch(ahead.weights, 0, 2);
-        __builtin_prefetch(ahead.weights + kLine, 0, 2);
+        __builtin_prefetch(ahead.weights + kLineBytes, 0, 2);
         ahead.weights += ahead.step;
 #pragma GCC unroll 14
         for (int r = 0; r < kCount; ++r) {
