@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/base/int16_products.h"
-#include "kernels/base/tile_vectors.h"
+#include "kernels/base/tile_vectors_avx2.h"
 
 namespace amp::kernels {
 namespace {

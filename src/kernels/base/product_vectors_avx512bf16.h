@@ -21,14 +21,14 @@ struct ProductVectors : PairVectors<std::uint16_t> {
   static void CopyTile(std::uint16_t* to, const char* from, std::int64_t count) {
     _mm256_store_si256(reinterpret_cast<__m256i*>(to), count >= kLanes
                                                            ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))
-                                                           : _mm256_maskz_loadu_epi16(FirstLanes(count), from));
+                                                           : _mm256_maskz_loadu_epi16(Lanes(count), from));
   }
   // Numbers of a row from `begin` on, and how many it has; beside them are zeros.
   struct Row {
     const char* first;
     std::int64_t begin, count;
 
-    __mmask16 lanes() const { return FirstLanes(count - begin) & static_cast<__mmask16>(~FirstLanes(-begin)); }
+    __mmask16 lanes() const { return Lanes(count - begin) & static_cast<__mmask16>(~Lanes(-begin)); }
     template <bool kIsBF16>
     const char* at() const {
       return first + begin * (kIsBF16 ? 2 : 4);
@@ -48,7 +48,7 @@ struct ProductVectors : PairVectors<std::uint16_t> {
       pairs = Interleave(_mm512_maskz_loadu_ps(first.lanes(), first.at<false>()),
                          _mm512_maskz_loadu_ps(second.lanes(), second.at<false>()));
     }
-    _mm512_mask_storeu_epi32(to, FirstLanes(room), pairs);
+    _mm512_mask_storeu_epi32(to, Lanes(room), pairs);
   }
 
   static void StorePair(std::uint16_t* to, __m512 first, __m512 second) {

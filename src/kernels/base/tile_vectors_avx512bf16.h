@@ -1,13 +1,10 @@
 // Vectors of kernels that multiply tiles, for AVX-512 with bfloat16. Of internal linkage, on purpose: see cast_table.h.
 #pragma once
 
-#include "kernels/base/tile_vectors.h"
+#include "kernels/base/tile_vectors_avx512.h"
 
 namespace amp::kernels {
 namespace {
-
-constexpr std::int64_t kLanes = TileVectors::kLanes;
-constexpr std::int64_t kLine = 64;  // of a cache, in bytes
 
 // Rounds by the instruction, which turns denormals into zero, as the library does.
 struct BF16TileVectors : TileVectors {
@@ -16,7 +13,7 @@ struct BF16TileVectors : TileVectors {
     if constexpr (kIsBF16) {
       const auto halves = (__m256i)_mm512_cvtneps_pbh(x);
       count >= kLanes ? _mm256_storeu_si256(static_cast<__m256i*>(to), halves)
-                      : _mm256_mask_storeu_epi16(to, FirstLanes(count), halves);
+                      : _mm256_mask_storeu_epi16(to, Lanes(count), halves);
     } else {
       TileVectors::Store<false>(to, count, x);
     }
@@ -24,9 +21,9 @@ struct BF16TileVectors : TileVectors {
 };
 
 // What multiplies pairs of 16 bits.
-template <class Pair>
+template <class Number>
 struct PairVectors : BF16TileVectors {
-  using Tile = Pair;
+  using Tile = Number;
   using Factor = __m512i;
   using Column = __m512i;
   static constexpr std::int64_t kPerUnit = 2;

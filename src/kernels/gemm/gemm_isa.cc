@@ -1,6 +1,6 @@
 // targets: generic avx2 avx512 avx512bf16 avx512vnni
 #include "kernels/base/int16_vectors.h"
-#include "kernels/base/target_products.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/gemm_code.h"
 #include "kernels/gemm/strassen_code.h"
 #include "kernels/gemm/strassen_int16_code.h"

@@ -1,5 +1,5 @@
 // targets: generic avx2 avx512 avx512bf16
-#include "kernels/base/target_products.h"
+#include "kernels/base/product_vectors.h"
 #include "kernels/gemm/image_convolution_code.h"
 
 namespace amp::kernels {

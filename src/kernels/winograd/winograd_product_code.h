@@ -7,7 +7,7 @@
 namespace amp::kernels {
 namespace {
 
-struct WinogradFloats : TileVectors {
+struct WinogradFloats : FloatTileVectors {
   static constexpr bool kScales = false;
   template <int kCount, int kVectors>
   static void Product(const WinogradRows<float>& rows, const WinogradColumn<float>& packed, WinogradAhead ahead,
