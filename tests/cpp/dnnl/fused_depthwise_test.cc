@@ -14,7 +14,7 @@ constexpr const char* kNoChannelsLast = "oneDNN's convolutions do not have chann
 int CountBlocks(const PlanSummary& summary) {
   int count = 0;
   for (const PlanStep& step : summary.steps) {
-    count += step.choice && std::string(step.choice->name()).ends_with("block_float32");
+    count += step.choice && std::string(step.choice->name()).ends_with("fused_depthwise_float32");
   }
   return count;
 }

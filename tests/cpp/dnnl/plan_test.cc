@@ -57,7 +57,7 @@ TEST(Plan, EachStageThatChangesTheProgramIsDumped) {
   Bind(SmallNet());
   unsetenv("AMP_DUMP");
   const std::set<std::string> stages = StagesOf(folder.Names());
-  for (const char* stage : {"lower.txt", "fuse_post_ops.txt", "fold_constants.txt", "build_steps.txt", "plan.txt"}) {
+  for (const char* stage : {"lower.txt", "fuse_post_ops.txt", "fold_constants.txt", "plan.txt"}) {
     EXPECT_TRUE(stages.contains(stage)) << stage;
   }
 }

@@ -17,7 +17,7 @@ class WinogradPlans : public OwnKernelPlans {
   WinogradPlans()
       : OwnKernelPlans([](nlohmann::ordered_json& file) {
           file["bytes_per_second"] = {{1 << 30, 1e15}};
-          for (const char* kind : {"line7_f32", "line3_f32", "5x5_f32", "2x2_f32"}) {
+          for (const char* kind : {"1x7_f32", "1x3_f32", "5x5_f32", "2x2_f32"}) {
             file["steps"][fmt::format("winograd_{} float32", kind)] = {{0, 0, 0, 0, 0, 0, 0, -1}};
           }
         }) {}
@@ -342,7 +342,7 @@ TEST_F(WinogradPlans, OtherWindowsOfInt16) {
   if (!kernels::HasWinograd(kernels::WinogradKind::k1x7Int16)) GTEST_SKIP() << "no code that multiplies int16";
   const TestModel m = OtherWindows();
   const auto expected = RunOnce(m)[0];
-  for (const auto& [kind, count] : std::map<std::string, int>{{"line7", 3}, {"line3", 2}, {"5x5", 1}}) {
+  for (const auto& [kind, count] : std::map<std::string, int>{{"1x7", 3}, {"1x3", 2}, {"5x5", 1}}) {
     BindOptions options = Options();
     options.reduce_precision = ReduceOptions{DType::kBFloat16, true};
     options.forced_kernel = "winograd_" + kind + "_int16";

@@ -44,7 +44,7 @@ std::ptrdiff_t CountRegistrations(const std::string& text) {
 
 TEST(OpRegistry, HasAsManyOperatorsAsTheCardsRegister) {
   std::ptrdiff_t registrations = 0;
-  for (const auto& file : std::filesystem::directory_iterator(AMP_TEST_DATA_DIR "/../../src/ops")) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(AMP_TEST_DATA_DIR "/../../src/ops")) {
     if (file.path().filename() == "custom.cc") continue;  // which programs call
     if (file.path().extension() == ".cc") registrations += CountRegistrations(ReadFile(file.path().string()));
   }

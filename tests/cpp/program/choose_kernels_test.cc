@@ -664,7 +664,7 @@ TEST(ChooseKernels, BlocksOfTwoAndOfThreeStepsCompare) {
     nlohmann::ordered_json file = testing::MachineFile();
     file["bytes_per_second"] = {{1 << 30, 1e15}};
     for (const char* law : {"convolution_1x1", "convolution_depthwise", "gemm_float32", "fused_depthwise_float32"}) {
-      file["steps"][std::string(law) + " float32"] = {{0, 0, 0, 0, 0, 0, 0, law[0] == 'd' ? 2 : 3}};
+      file["steps"][std::string(law) + " float32"] = {{0, 0, 0, 0, 0, 0, 0, law[0] == 'f' ? 2 : 3}};
     }
     file["steps"]["expanding_fused_depthwise_float32 float32"] = {{0, 0, 0, 0, 0, 0, 0, expanding}};
     const auto machine = MachineTable::Parse(file.dump(), "test");
