@@ -27,7 +27,7 @@ function(amp_is_from_python name result)
 endfunction()
 
 # Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_KERNELS_HEADERS base/cpu elementwise/cast elementwise/map movement/pad)
+set(AMP_PUBLIC_KERNELS_HEADERS base/cpu elementwise/cast elementwise/map movement/pad rnn/recurrence)
 set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
     sample_key step step_cost step_features)
 set(AMP_PUBLIC_DNNL_HEADERS backend compile compile_options cpu_info plan session)
