@@ -40,25 +40,23 @@ struct BuildState {
   const Program& program() const { return laid_out.program; }
 };
 
-bool IsBuilt(const BuildState&) { return true; }
-
 constexpr Stage<BuildState> kBuildStages[] = {
     // Before memory is planned, so that packed weights and their sources take no room in the arena.
-    {"FoldConstants", IsBuilt,
+    {"FoldConstants", nullptr,
      [](BuildState& s) {
        s.laid_out = FoldConstants(std::move(s.laid_out), std::move(s.taken), s.is_native, s.store);
      }},
     // Adds the copies that primitives which add to their destination need.
-    {"ShareSums", IsBuilt, [](BuildState& s) { s.laid_out = ShareSums(std::move(s.laid_out)); }},
+    {"ShareSums", nullptr, [](BuildState& s) { s.laid_out = ShareSums(std::move(s.laid_out)); }},
     // From here on it is known how much scratch memory each step needs.
-    {"BuildSteps", IsBuilt,
+    {"BuildSteps", nullptr,
      [](BuildState& s) {
        s.compiled = BuildSteps(&s.laid_out, {s.options.machine.get(), s.options.count_denormals});
        s.compiled->num_threads = EffectiveThreads(s.options.num_threads);
        s.compiled->keeps_denormals = s.keeps_denormals;
      }},
     // After it every value has its place.
-    {"PlanMemory", IsBuilt, [](BuildState& s) { PlanMemory(s.laid_out, s.compiled.get()); }},
+    {"PlanMemory", nullptr, [](BuildState& s) { PlanMemory(s.laid_out, s.compiled.get()); }},
 };
 
 // What has other readers stays: a plan for other shapes may need it as it was given.

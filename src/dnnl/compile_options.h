@@ -32,11 +32,11 @@ struct CompileOptions {
   std::shared_ptr<const MachineTable> machine = nullptr;
   // Makes plans of bodies of control flow, see runtime/bound_bodies.h; null: they run on reference kernels.
   std::shared_ptr<BodyPlans> bodies = nullptr;
-  // Chooses among kernels of ours and the library's; null: the library's. Asked in mode fast only.
+  // Chooses among own kernels and oneDNN's; null: oneDNN's. Asked in mode fast only.
   std::shared_ptr<const KernelChooser> kernels = nullptr;
   // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
   std::optional<std::size_t> num_forward_outputs = {};
-  AlternateSettings alternate = {};  // which nodes keep small numbers
+  AlternateSettings alternate = {};  // which nodes keep denormals
   bool count_denormals = false;      // count what the others lose
 };
 

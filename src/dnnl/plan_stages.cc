@@ -17,7 +17,6 @@
 namespace amp::onednn {
 namespace {
 
-bool Always(const PlanState&) { return true; }
 bool IsOneDnn(const PlanState& state) { return state.is_onednn(); }
 bool IsFastOneDnn(const PlanState& state) { return state.is_fast() && state.is_onednn(); }
 
@@ -37,14 +36,14 @@ void RemoveKnown(PlanState& state) { RemoveKnownConstants(state.store, &state.pr
 void SplitPhases(PlanState& state) { PutForwardFirst(*state.options.num_forward_outputs, &state.program()); }
 
 constexpr Stage<PlanState> kStages[] = {
-    {"Lower", Always, LowerNodes},
-    {"RemoveKnownConstants", Always, RemoveKnown},
+    {"Lower", nullptr, LowerNodes},
+    {"RemoveKnownConstants", nullptr, RemoveKnown},
     // First, because pads stand between what may be fused.
     {"FoldPads", IsFastOneDnn, [](PlanState& s) { FoldPads(s.do_not_fuse, &s.program()); }, true},
     // Before layouts are assigned, so that what is fused has no layout of its own.
     {"FusePostOps", IsOneDnn, [](PlanState& s) { FusePostOps(s.options.mode, s.do_not_fuse, &s.program()); }, true},
     // Constants that FusePostOps makes (wider slopes) may be known from another plan, too.
-    {"RemoveKnownConstants", Always, RemoveKnown},
+    {"RemoveKnownConstants", nullptr, RemoveKnown},
     // What is left of elementwise work between primitives becomes one pass over memory.
     {"FuseMaps", IsOneDnn, [](PlanState& s) { FuseMaps(s.options.mode, &s.program()); }, true},
     // Now that it is known what layers do beside.

@@ -57,7 +57,7 @@ class ProgramWatch {
   const std::string before_;
 };
 
-// Whether kernels of ours are chosen for layers.
+// Whether own kernels are chosen for layers.
 bool ChoosesKernels(const CompileOptions& options);
 
 // Runs the stages. With AMP_VERIFY the program is checked behind each.

@@ -13,7 +13,7 @@ namespace amp {
 template <class State>
 struct Stage {
   const char* name;            // of the pass: for AMP_DISABLE_PASSES, AMP_DUMP and AMP_VERIFY
-  bool (*when)(const State&);  // whether the state asks for it
+  bool (*when)(const State&);  // whether the state asks for it; null: always
   void (*run)(State&);
   bool may_be_disabled = false;  // by AMP_DISABLE_PASSES; what follows needs the others
 };
@@ -63,7 +63,7 @@ class StageWatch {
 template <class Watch = StageWatch, class State>
 void RunPipeline(std::span<const Stage<State>> stages, State& state) {
   for (const Stage<State>& stage : stages) {
-    if (!stage.when(state) || (stage.may_be_disabled && !PassEnabled(stage.name))) continue;
+    if ((stage.when != nullptr && !stage.when(state)) || (stage.may_be_disabled && !PassEnabled(stage.name))) continue;
     const Watch watch(stage.name, state);
     stage.run(state);
     watch.Finish(state);

@@ -15,8 +15,6 @@
 namespace amp {
 namespace {
 
-bool RunsAlways(const Conversion&) { return true; }
-bool RunsAlways(const Preparation&) { return true; }
 bool IsFast(const Preparation& p) { return p.mode == NumericMode::kFast; }
 
 void FoldBatchNormOf(Preparation& p) {
@@ -27,12 +25,12 @@ void FoldBatchNormOf(Preparation& p) {
 }
 
 constexpr Stage<Conversion> kConversion[] = {
-    {"MergeVariables", RunsAlways, MergeVariables},
-    {"Unfuse", RunsAlways, UnfuseModel},
-    {"Infer", RunsAlways, InferTypes},
+    {"MergeVariables", nullptr, MergeVariables},
+    {"Unfuse", nullptr, UnfuseModel},
+    {"Infer", nullptr, InferTypes},
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
-    {"Decide", RunsAlways, DecidePrecision},
-    {"ApplyDecision", RunsAlways, ApplyDecision},
+    {"Decide", nullptr, DecidePrecision},
+    {"ApplyDecision", nullptr, ApplyDecision},
     {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },
      CastParamsOffline},
     {"Report", [](const Conversion& c) { return c.report != nullptr; }, FillReport},
@@ -43,7 +41,7 @@ constexpr Stage<Preparation> kPerModel[] = {
     // First, so that the others meet neither copies nor doubles. Once for all shapes: equal nodes share what is
     // computed
     // from their parameters.
-    {"Simplify", RunsAlways, [](Preparation& p) { p.model.Replace(Simplify(p.model.graph(), p.model.types())); }, true},
+    {"Simplify", nullptr, [](Preparation& p) { p.model.Replace(Simplify(p.model.graph(), p.model.types())); }, true},
     // Last, because it changes weights, which must have no other reader. float32 only: low-precision weights would be
     // rounded a second time.
     {"FoldBatchNorm", IsFast, FoldBatchNormOf, true},
@@ -58,7 +56,7 @@ constexpr Stage<Preparation> kBeforeGradients[] = {
 
 constexpr Stage<Preparation> kPerShapes[] = {
     // The half of Simplify that goes by shapes.
-    {"SimplifyReshapes", RunsAlways, [](Preparation& p) { p.model.Replace(SimplifyReshapes(p.model)); }, true},
+    {"SimplifyReshapes", nullptr, [](Preparation& p) { p.model.Replace(SimplifyReshapes(p.model)); }, true},
     // After casts have met and views have gone, so that the two products and the softmax are neighbours.
     {"FuseAttention", IsFast, FuseAttentionOf, true},
     // After everything that lets readers of a tensor meet without nodes in between.

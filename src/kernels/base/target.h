@@ -1,6 +1,6 @@
 // What a file `*_isa.cc` is compiled for. CMake compiles each for several targets (cmake/InstructionSets.cmake):
 // `generic`, `avx2` and `avx512`, or those that its first line names. Its code has internal linkage, or names that
-// depend on the target: an inline function of the standard library or of ours could become the copy that the linker
+// depend on the target: an inline function of the standard library or of this one could become the copy that the linker
 // keeps for the whole program.
 //
 // Defined by CMake: AMP_TARGET (Generic, Avx2, ...), AMP_TARGET_ISA, AMP_TARGET_LANES, and AMP_COMPUTES_FLOAT32,
