@@ -5,6 +5,7 @@
 #include "ops/common/numeric.h"
 #include "ops/common/ranges.h"
 #include "ops/common/rules.h"
+#include "ops/common/special.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
@@ -25,20 +26,17 @@ struct Function {
   Term (*derivative)(const Term& x, const Term& y);
 };
 
-// log(1 + exp(x)) without overflow.
-double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-
 constexpr Function kFunctions[] = {
     {"relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0.0; }, EltwiseKind::kRelu, true,
      [](const Term&, const Term& y) { return y > 0; }},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, EltwiseKind::kSigmoid, true,
      [](const Term&, const Term& y) { return y * (1 - y); }},
-    {"log_sigmoid", [](double x) { return -Softplus(-x); }, EltwiseKind::kLogSigmoid, true,
+    {"log_sigmoid", [](double x) { return -SoftPlus(-x); }, EltwiseKind::kLogSigmoid, true,
      [](const Term& x, const Term&) { return Unary("sigmoid", -x); }},
-    {"mish", [](double x) { return x * std::tanh(Softplus(x)); }, EltwiseKind::kMish, true, MishDerivative},
+    {"mish", [](double x) { return x * std::tanh(SoftPlus(x)); }, EltwiseKind::kMish, true, MishDerivative},
     {"tanh", [](double x) { return std::tanh(x); }, EltwiseKind::kTanh, true,
      [](const Term&, const Term& y) { return 1 - Unary("square", y); }},
-    {"softrelu", [](double x) { return Softplus(x); }, EltwiseKind::kSoftplus, true,
+    {"softrelu", SoftPlus, EltwiseKind::kSoftplus, true,
      [](const Term& x, const Term&) { return Unary("sigmoid", x); }},
     {"softsign", [](double x) { return x / (1 + std::fabs(x)); }, EltwiseKind::kRelu, false,
      [](const Term& x, const Term&) { return 1 / Unary("square", Unary("abs", x) + 1); }},

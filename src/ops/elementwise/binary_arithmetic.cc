@@ -1,21 +1,17 @@
 // Arithmetic of two arrays: a table. Operators differ in their function and in whether shapes may be broadcast.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
 #include "ops/common/broadcast.h"
 #include "ops/common/dtype_promotion.h"
 #include "ops/common/map_rules.h"
 #include "ops/common/numeric.h"
-#include "ops/common/ranges.h"
 #include "ops/common/rules.h"
+#include "ops/elementwise/functions_of_two.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/lowering.h"
 #include "program/map_steps.h"
 #include "program/reference.h"
 
-namespace amp::binary {
+namespace amp::binary_arithmetic {
 namespace {
 
 enum class Shapes { kEqual, kBroadcast };
@@ -57,62 +53,22 @@ constexpr Row kRows[] = {
      DTypes::kMixedToFloat},
 };
 
-template <class T>
-T Compute(BinaryKind kind, T a, T b) {
+const FunctionOfTwo& FunctionOf(BinaryKind kind) {
   switch (kind) {
     case BinaryKind::kAdd:
-      return a + b;
+      return functions::kPlus;
     case BinaryKind::kSub:
-      return a - b;
+      return functions::kMinus;
     case BinaryKind::kMul:
-      return a * b;
+      return functions::kTimes;
     case BinaryKind::kDiv:
-      return a / b;
+      return functions::kOver;
     case BinaryKind::kMax:
-      return a > b || std::isnan(a) ? a : b;
+      return functions::kLarger;
     case BinaryKind::kMin:
       break;
   }
-  return a < b || std::isnan(a) ? a : b;
-}
-
-// Wraps modulo 2^64. A quotient by zero is 0, as there is no better integer.
-std::int64_t Compute(BinaryKind kind, std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return static_cast<std::int64_t>(x + y);
-    case BinaryKind::kSub:
-      return static_cast<std::int64_t>(x - y);
-    case BinaryKind::kMul:
-      return static_cast<std::int64_t>(x * y);
-    case BinaryKind::kDiv:
-      if (b == 0) return 0;
-      return b == -1 ? static_cast<std::int64_t>(0 - x) : a / b;
-    case BinaryKind::kMax:
-      return std::max(a, b);
-    case BinaryKind::kMin:
-      break;
-  }
-  return std::min(a, b);
-}
-
-RangeFunction RangeOf(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return Sum;
-    case BinaryKind::kSub:
-      return Difference;
-    case BinaryKind::kMul:
-      return Product;
-    case BinaryKind::kDiv:
-      return Quotient;
-    case BinaryKind::kMax:
-      return Maximum;
-    case BinaryKind::kMin:
-      break;
-  }
-  return Minimum;
+  return functions::kSmaller;
 }
 
 Algebra AlgebraOf(BinaryKind kind) {
@@ -141,14 +97,7 @@ DTypeRule DTypeRuleOf(BinaryKind kind, DTypes dtypes) {
 }
 
 void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
-  WithNumberType(out.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const std::vector<T> a = Numbers<T>(in[0]), b = Numbers<T>(in[1]);
-    std::vector<T> y(out.size());
-    BroadcastIndex ia(in[0].shape(), out.shape()), ib(in[1].shape(), out.shape());
-    for (T& value : y) value = Compute(kind, a[ia.Next()], b[ib.Next()]);
-    Store(y, out);
-  });
+  ComputeBroadcast(FunctionOf(kind), out.dtype(), in, out);
 }
 
 // By operand. The first one gets the gradient where they are equal.
@@ -181,9 +130,9 @@ void Gradient(BinaryKind kind, Shapes shapes, DTypes dtypes, GradientContext& c)
 
 bool Commutative(BinaryKind kind) { return kind != BinaryKind::kSub && kind != BinaryKind::kDiv; }
 
-// The library broadcasts its second operand to the first.
+// oneDNN broadcasts its second operand to the first.
 bool Lower(BinaryKind kind, LowerContext& c) {
-  // The library's give the second operand where the first one is a NaN.
+  // oneDNN's give the second operand where the first one is a NaN.
   if (kind == BinaryKind::kMax || kind == BinaryKind::kMin) return false;
   const auto& [dtype, out] = c.out_type(0);
   const auto operand = [&, dtype = dtype, rank = out.rank()](int i) {
@@ -209,16 +158,14 @@ void Register(const Row& row) {
   // MXNet 1.x takes an axis and ignores it.
   if (std::string_view(row.name).starts_with("broadcast_")) op.Params(ParamSchema<NoParam>().Ignored("axis"));
   const BinaryKind kind = row.kind;
-  if (kind == BinaryKind::kDiv) {
-    op.Set(InputSensitivity{
-        [](const Node&, std::size_t slot) { return slot == 1 ? Sensitivity::kPole : Sensitivity::kSmooth; }});
-  }
+  const FunctionOfTwo& function = FunctionOf(kind);
   op.Doc(row.shapes == Shapes::kEqual ? row.doc : std::string(row.doc) + " Sizes of 1 are broadcast.")
       .Inputs({"lhs", "rhs"})
       .Set(row.shapes == Shapes::kEqual ? SameShape() : BroadcastShape())
       .Set(DTypeRuleOf(kind, row.dtypes))
       .Set(AmpFacts{Arithmetic::kElementwise})
-      .Set(RangeOfTwo(RangeOf(kind)))
+      .Set(RangeOfTwo(function.range))
+      .Set(SensitivityOf(function))
       .Set(AlwaysAlgebra(AlgebraOf(kind)))
       .Set(IsElementwise{})
       .Set(GradientRule{[kind, &row](GradientContext& c) { Gradient(kind, row.shapes, row.dtypes, c); }})
@@ -234,4 +181,4 @@ void Register(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace amp::binary
+}  // namespace amp::binary_arithmetic
