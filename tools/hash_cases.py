@@ -5,19 +5,21 @@
     diff before.txt after.txt
 
 One line for each case and result: the converted symbol and parameters under policies `default` and `mxnet`, with
-parameters cast offline and not, and the outputs of the float32 and the converted model in mode `exact` (but for cases
-that were recorded in training). Where the package refuses a case, the line names the error's class. `--only WORD` takes
-the cases whose path contains a word, `--no-runs` leaves the outputs out, and `--limit` the outputs of networks with
-more GFLOP than that.
+parameters cast offline and not, and the outputs of the float32 and the converted model in the modes `exact` and `fast`
+on machine "any" (but for cases that were recorded in training). Where the package refuses a case, the line names the
+error's class. `--only WORD` takes the cases whose path contains a word, `--no-runs` leaves the outputs out, and
+`--limit` the outputs of networks with more GFLOP than that.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,15 +36,16 @@ def saved_digest(model):
     return hashlib.sha256(b"".join(files)).hexdigest()[:16]
 
 
-def outputs_digest(model, inputs):
-    symbol, args, aux = model
+def outputs_digest(made, inputs, mode):
+    symbol, args, aux = made()
     executor = amp.Executor(
         symbol,
         args,
         aux,
         {name: array.shape for name, array in inputs.items()},
         input_dtypes={name: array.dtype for name, array in inputs.items()},
-        mode="exact",
+        mode=mode,
+        machine="any",
     )
     digest = hashlib.sha256()
     for output in executor(inputs):
@@ -74,8 +77,9 @@ def examine(case, name, arguments):
             line(label, lambda: saved_digest(converted(policy=policy, cast_params_offline=offline)))  # noqa: B023
     if arguments.no_runs or name.split("/")[0] in TRAINING or gflop(model[0], shapes, dtypes) > arguments.limit:
         return
-    line(f"{name} exact", lambda: outputs_digest(model, inputs))
-    line(f"{name} exact bfloat16", lambda: outputs_digest(converted(cast_params_offline=True), inputs))
+    models = {"": lambda: model, " bfloat16": lambda: converted(cast_params_offline=True)}
+    for mode, (label, made) in itertools.product(("exact", "fast"), models.items()):
+        line(f"{name} {mode}{label}", partial(outputs_digest, made, inputs, mode))
 
 
 def main():
