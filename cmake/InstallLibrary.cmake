@@ -26,15 +26,6 @@ function(amp_is_from_python name result)
   endif()
 endfunction()
 
-# Headers for C++ users, who include <amp/amp.h>, and what that includes: they include fmt's and nothing else of others. The rest needs oneDNN's or nlohmann/json's.
-set(AMP_PUBLIC_KERNELS_HEADERS base/cpu elementwise/cast elementwise/map movement/pad rnn/recurrence)
-set(AMP_PUBLIC_PROGRAM_HEADERS body_runner convert_model kernel_choice kernel_operands lower_context lowering reference
-    sample_key step step_cost step_features)
-set(AMP_PUBLIC_DNNL_HEADERS backend compile compile_options cpu_info plan session)
-set(AMP_PUBLIC_RUNTIME_HEADERS bind bind_options check_arrays executor gradient_executor profile random_key run_lock)
-set(AMP_PUBLIC_DIST_HEADERS all_reduce buffer_pool comm local_comm mpi_comm ring ring_backward ring_forward)
-set(AMP_PRIVATE_HEADERS json_text)
-
 # Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an
 # installation by `make` uses. CMake replaces the build tree's paths by these when it installs.
 set(AMP_PYTHON_RPATH "$ORIGIN;$ORIGIN/../../..;${CMAKE_INSTALL_RPATH}")
@@ -56,12 +47,12 @@ function(amp_install_library name)
   endif()
 
   install(TARGETS ${name} EXPORT ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
-  amp_install_headers(include/${name})
-  amp_install_borrowed(include/${name})
+  amp_install_headers(include/amp)
+  amp_install_borrowed(include/amp)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
   install(EXPORT ${name} NAMESPACE ${name}:: FILE ${name}-targets.cmake DESTINATION ${package_dir}
           COMPONENT cpp)
-  set(bundled_include include/${name}/bundled)
+  set(bundled_include include/amp/bundled)
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/nnvm_amp-config.cmake.in"
                                 "${PROJECT_BINARY_DIR}/${name}-config.cmake" INSTALL_DESTINATION ${package_dir}
                                 PATH_VARS bundled_include NO_SET_AND_CHECK_MACRO)
@@ -79,18 +70,35 @@ function(amp_prepare_for_auditwheel name)
           EXCLUDE_FROM_ALL)
 endfunction()
 
+# What include/amp/*.h, the headers for C++ users, include, and nothing else. They include fmt's and nothing else of others.
 function(amp_install_headers destination)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/amp" DESTINATION include COMPONENT cpp)
-  list(TRANSFORM AMP_PRIVATE_HEADERS REPLACE "(.+)" "PATTERN;\\1.h;EXCLUDE" OUTPUT_VARIABLE private)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/nnvm" "${PROJECT_SOURCE_DIR}/src/passes" DESTINATION ${destination}
-          COMPONENT cpp FILES_MATCHING PATTERN "*.h" ${private})
-  foreach(room kernels program dnnl runtime dist)
-    string(TOUPPER ${room} upper)
-    foreach(header IN LISTS AMP_PUBLIC_${upper}_HEADERS)
-      get_filename_component(folder "${room}/${header}" DIRECTORY)
-      install(FILES "${PROJECT_SOURCE_DIR}/src/${room}/${header}.h" DESTINATION ${destination}/${folder} COMPONENT cpp)
-    endforeach()
+  file(GLOB faces CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/amp/*.h")
+  install(FILES ${faces} DESTINATION ${destination} COMPONENT cpp)
+  amp_included_headers(headers ${faces})
+  foreach(header IN LISTS headers)
+    get_filename_component(folder "${header}" DIRECTORY)
+    install(FILES "${PROJECT_SOURCE_DIR}/src/${header}" DESTINATION ${destination}/${folder} COMPONENT cpp)
   endforeach()
+endfunction()
+
+# Sets <result> to the headers of src/, relative to it, that these files include, at whatever distance.
+function(amp_included_headers result)
+  set(found "")
+  set(unread ${ARGN})
+  while(unread)
+    list(POP_FRONT unread file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(STRINGS "${file}" lines REGEX "^#include \"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" header "${line}")
+      if(EXISTS "${PROJECT_SOURCE_DIR}/src/${header}" AND NOT header IN_LIST found)
+        list(APPEND found "${header}")
+        list(APPEND unread "${PROJECT_SOURCE_DIR}/src/${header}")
+      endif()
+    endforeach()
+  endwhile()
+  list(SORT found)
+  set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
 # Copies of fmt's headers and of libdnnl, for a prefix that needs nothing else.

@@ -45,7 +45,7 @@ function(amp_link_rooms name)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
                                                "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
-                                               "$<INSTALL_INTERFACE:include/nnvm_amp>" "$<INSTALL_INTERFACE:include>")
+                                               "$<INSTALL_INTERFACE:include>" "$<INSTALL_INTERFACE:include/amp>")
   target_compile_features(${name} INTERFACE cxx_std_20)
   # The library names oneDNN itself (and where to find it): programs that link to it need not know.
   # A program elsewhere compiles fmt itself: what is in the library cannot be seen from outside.

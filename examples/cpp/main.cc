@@ -33,11 +33,10 @@ void PrintBest(const float* scores, std::int64_t num_classes) {
 
 void Classify(const std::string& symbol_file, const std::string& params_file, const amp::Shape& shape,
               const char* input_file) {
-  const amp::Symbol symbol = amp::LoadSymbolJson(symbol_file);
-  const amp::ModelParams params = amp::SplitParamsOf(symbol, amp::LoadParams(params_file), params_file);
+  const amp::Checkpoint model = amp::LoadCheckpoint(symbol_file, params_file);
   amp::BindOptions options;
   options.reduce_precision = amp::ReduceOptions{.target = amp::DType::kBFloat16, .emulate = true};
-  amp::Executor executor(symbol, params, {{"data", {amp::DType::kFloat32, shape}}}, options);
+  amp::Executor executor(model.symbol, model.params, {{"data", {amp::DType::kFloat32, shape}}}, options);
 
   const amp::NDArray input = amp::NDArray::Zeros(amp::DType::kFloat32, shape);
   if (input_file != nullptr && !std::ifstream(input_file, std::ios::binary).read(input.As<char>(), input.bytes())) {

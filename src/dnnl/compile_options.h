@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "dnnl/backend.h"
 #include "passes/alternate.h"
 #include "passes/numeric_mode.h"
+#include "program/backend.h"
 
 namespace amp {
 class KernelChooser;

@@ -2,63 +2,17 @@
 // sessions.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "nnvm/ndarray.h"
-#include "program/kernel_choice.h"
+#include "program/layer_decision.h"
+#include "program/plan_summary.h"
 #include "program/step_features.h"
 
-namespace amp {
-
-struct PlanStep {
-  std::string node;  // the graph node that it belongs to
-  std::string kind;  // "convolution", "reorder", ...
-  // oneDNN's name of the kernel, "own", "own:<which>", "reference" or, of bodies with both, "own+reference".
-  std::string implementation;
-  std::string layout;                      // of the output
-  std::string reason;                      // of reorders and fallbacks
-  std::vector<std::string> fused = {};     // the nodes whose work is done with it
-  std::optional<LayerChoice> choice = {};  // where several kernels could compute it
-  std::size_t constant_bytes = 0;          // of constants that it reads, such as weights, as its kernel reads them
-  bool is_backward = false;                // of a plan in two halves: runs in the second one
-  // "auto", "f32" or "scaled" where it may not lose small numbers, else "": see passes/alternate.h.
-  std::string alternate = {};
-};
-
-// How often a sum of products that reads bfloat16 ran which implementation: bfloat16 instructions, or one of those that
-// keep small numbers (passes/alternate.h).
-struct AlternateCounts {
-  std::string node;
-  bool is_backward = false;
-  std::int64_t native = 0, f32 = 0, scaled = 0;
-};
-
-// What the bfloat16 instructions of a sum of products made zero: operands that are denormal, and results that are not
-// zero when they are computed in float32.
-struct FlushedCounts {
-  std::string node;
-  bool is_backward = false;
-  std::int64_t runs = 0, operands = 0, results = 0;
-};
-
-// What people want to know about a plan.
-struct PlanSummary {
-  std::vector<PlanStep> steps;
-  std::size_t arena_bytes = 0;
-  std::size_t constant_bytes = 0;
-  int num_threads = 0;
-  int num_reorders = 0;    // run-time ones
-  int num_references = 0;  // nodes on reference kernels, ours or oneDNN's
-  std::vector<std::string> reference_nodes;
-
-  std::string Print() const;
-};
-
-namespace onednn {
+namespace amp::onednn {
 
 class CompiledPlan;  // holds oneDNN objects
 
@@ -80,5 +34,4 @@ struct Plan {
   std::shared_ptr<const CompiledPlan> compiled;
 };
 
-}  // namespace onednn
-}  // namespace amp
+}  // namespace amp::onednn

@@ -7,7 +7,7 @@
 
 #include "dnnl/compile_options.h"
 #include "passes/pipeline.h"
-#include "program/kernel_choice.h"
+#include "program/layer_decision.h"
 #include "program/lowering.h"
 #include "program/machine_capabilities.h"
 #include "program/program_text.h"

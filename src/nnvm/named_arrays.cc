@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "nnvm/error.h"
+#include "nnvm/file_io.h"
 
 namespace amp {
 namespace {

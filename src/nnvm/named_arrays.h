@@ -1,14 +1,16 @@
 // Arrays as files hold them, and what readers of all containers share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "nnvm/file_io.h"
 #include "nnvm/ndarray.h"
 
 namespace amp {
+
+class ByteReader;
 
 // In file order. A list saved without names has empty ones; a record without a value has an undefined array.
 using NamedArrays = std::vector<std::pair<std::string, NDArray>>;

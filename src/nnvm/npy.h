@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "nnvm/file_io.h"
 #include "nnvm/named_arrays.h"
 
 namespace amp {

@@ -15,6 +15,7 @@
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/decide.h"
 #include "passes/precision/precision_categories.h"
+#include "passes/precision/predicted_time.h"
 
 namespace amp {
 namespace {
@@ -69,6 +70,22 @@ ConvertOptions OptionsOff(const Graph& graph, const ConvertOptions& given) {
   options.preset = given.preset;
   options.machine = given.machine;
   return options;
+}
+
+// The options of a decision that keeps all dtypes but those of outputs.
+ConvertOptions OptionsWithout(const Graph& graph, ConvertOptions options) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_variable()) options.excluded.push_back(node->name());
+  }
+  return options;
+}
+
+Decision DecideFor(const Model& model, const ConvertOptions& options) {
+  const Graph& graph = model.graph();
+  if (IsOff(options)) return Decide(model, OptionsOff(graph, options));
+  Decision decision = Decide(model, options);
+  const bool is_loss = options.only_if_it_pays && decision.predicted && !PaysOff(*decision.predicted, *options.machine);
+  return is_loss ? Decide(model, OptionsWithout(graph, options)) : decision;
 }
 
 // Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
@@ -128,7 +145,7 @@ void FoldBatchNorm(Conversion& c) {
 
 void DecidePrecision(Conversion& c) {
   const Graph& graph = c.model.graph();
-  c.decision = Decide(c.model, IsOff(c.options) ? OptionsOff(graph, c.options) : c.options);
+  c.decision = DecideFor(c.model, c.options);
   c.result.folded_weights = LowWeights(graph, c.result.new_arrays, c.decision);
   c.result.unknown_names = c.decision.unknown_names;
   c.result.predicted = c.decision.predicted;
@@ -161,8 +178,8 @@ void CastParamsOffline(Conversion& c) {
 }
 
 void FillReport(Conversion& c) {
-  ConversionReport::Stages stages{*c.decided, c.decision, c.model,           c.provenance,      c.result.casts,
-                                  c.folded,   c.options,  FoldsBatchNorm(c), c.given_parameters};
+  ReportStages stages{*c.decided, c.decision, c.model,           c.provenance,      c.result.casts,
+                      c.folded,   c.options,  FoldsBatchNorm(c), c.given_parameters};
   if (c.options.training) stages.gradients = GradientTensors(stages);
   c.report->Fill(stages);
 }

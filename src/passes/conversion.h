@@ -10,6 +10,7 @@
 #include "passes/optimize/fold_batch_norm.h"
 #include "passes/precision/conversion_report.h"
 #include "passes/precision/decision.h"
+#include "passes/precision/report_stages.h"
 
 namespace amp {
 

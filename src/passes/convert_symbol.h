@@ -1,8 +1,9 @@
 // The conversion of a symbol: a symbol in, the converted symbol out.
 #pragma once
 
+#include "nnvm/params_file.h"
 #include "passes/converted_symbol.h"
-#include "passes/model.h"
+#include "passes/infer.h"
 #include "passes/precision/convert_options.h"
 
 namespace amp {

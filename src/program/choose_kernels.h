@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "program/kernel_chooser.h"
+#include "program/layer_decision.h"
 #include "program/machine_capabilities.h"
 #include "program/machine_table.h"
 #include "program/step.h"

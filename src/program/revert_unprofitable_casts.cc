@@ -97,8 +97,6 @@ std::vector<NodeEntry> Named(std::vector<NodeEntry> outputs, const std::vector<s
   return outputs;
 }
 
-constexpr Picoseconds kLeastPicoseconds = 20'000'000;  // what some steps cost to start
-
 // What was float32 stays so; what was low goes low again where that pays.
 ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, const std::set<std::string>& kept,
                           DType target) {
@@ -116,12 +114,6 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
 }
 
 }  // namespace
-
-bool PaysOff(const Prediction& predicted, const Machine& machine) {
-  const Picoseconds gain = predicted.unchanged - predicted.as_decided;
-  return gain >= kLeastPicoseconds &&
-         static_cast<double>(gain) >= machine.min_gain() * static_cast<double>(predicted.unchanged);
-}
 
 bool IsConverted(const Symbol& symbol) { return IsKnown(TargetOf(symbol.ToGraph())); }
 
@@ -154,11 +146,8 @@ RevertedModel RevertUnprofitableCasts(const Symbol& symbol, const ModelParams& p
     if (IsFloat(dtype) && dtype != DType::kFloat64) options.output_dtypes[names[i]] = dtype;
   }
   const Symbol in_float32(plain.outputs(), symbol.np_shape());
+  options.only_if_it_pays = kept.empty();
   ConvertedModel converted = ConvertModel(in_float32, widened, input_types, options);
-  if (kept.empty() && converted.predicted && !PaysOff(*converted.predicted, *machine)) {
-    options.excluded.insert(options.excluded.end(), low.begin(), low.end());
-    converted = ConvertModel(in_float32, widened, input_types, options);
-  }
   const Graph after = converted.symbol.ToGraph();
   const Types after_types = InferPartial(after, VariableTypes(after, converted.params, input_types));
   const std::set<std::string> low_after = LowNodes(after, after_types, target);

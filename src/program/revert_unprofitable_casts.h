@@ -8,7 +8,6 @@
 #include "nnvm/params_file.h"
 #include "nnvm/symbol.h"
 #include "passes/precision/cost.h"
-#include "passes/precision/decision.h"
 
 namespace amp {
 
@@ -18,10 +17,6 @@ struct RevertedModel {
   // Operator nodes that read or write low precision, before and after.
   std::size_t low_before = 0, low_after = 0;
 };
-
-// Whether low precision is worth it for the model as a whole. Predictions of whole models err by some per cent: a
-// smaller gain than that may be a loss.
-bool PaysOff(const Prediction& predicted, const Machine& machine);
 
 // Whether casts or marked parameters say that parts of the model are in low precision.
 bool IsConverted(const Symbol& symbol);

@@ -24,8 +24,8 @@
 #include "nnvm/graph.h"
 #include "nnvm/ndarray.h"
 #include "passes/alternate.h"
-#include "program/kernel_choice.h"
 #include "program/kernel_operands.h"
+#include "program/layer_choice.h"
 
 namespace amp {
 

@@ -12,6 +12,7 @@
 #include "passes/pipeline.h"
 #include "passes/pipelines.h"
 #include "passes/precision/precision_categories.h"
+#include "passes/precision/predicted_time.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
 #include "program/lowering.h"

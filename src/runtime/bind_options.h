@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "dnnl/backend.h"
 #include "passes/convert_symbol.h"
 #include "passes/numeric_mode.h"
+#include "program/backend.h"
 
 namespace amp {
 

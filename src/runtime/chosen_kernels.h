@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "nnvm/symbol.h"
-#include "program/kernel_choice.h"
+#include "program/layer_decision.h"
 #include "runtime/bind_options.h"
 
 namespace amp {

@@ -3,13 +3,18 @@
 #include <utility>
 
 #include "dnnl/clock.h"
+#include "dnnl/session.h"
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "passes/gradient/use_training_forms.h"
 #include "program/machine_table.h"
 #include "program/threads.h"
+#include "runtime/bind.h"
+#include "runtime/check_arrays.h"
 #include "runtime/executor_options.h"
 #include "runtime/find_machine.h"
+#include "runtime/profile_recorder.h"
+#include "runtime/run_lock.h"
 #include "runtime/tune.h"
 
 namespace amp {
@@ -33,6 +38,32 @@ std::shared_ptr<const MachineTable> TunedMachine(const onednn::GivenModel& given
 }
 
 }  // namespace
+
+// What a caller's model and options come to.
+struct Executor::Parts {
+  BoundModel model;
+  std::vector<std::string> output_names;
+  std::string notice;
+  std::shared_ptr<const Parts> monitored;  // null: no monitored runs
+  Symbol as_converted = {};
+};
+
+struct Executor::State {
+  explicit State(Parts given)
+      : parts(std::move(given)),
+        ignored_names(onednn::IgnoredVariables(parts.model.given.graph())),
+        plan(onednn::MakePlan(parts.model)),
+        session(plan) {}
+
+  Parts parts;
+  std::vector<std::string> ignored_names;
+  std::shared_ptr<const onednn::Plan> plan;
+  onednn::Session session;
+  std::unique_ptr<Executor> monitored = nullptr;  // its outputs: all tensors of the graph, then those of symbol()
+  onednn::RunLock run_lock = {};
+  onednn::OverlapChecker overlap_checker = {};
+  std::shared_ptr<ProfileRecorder> printed_profile = nullptr;  // of all runs, where AMP_PROFILE asks for it
+};
 
 Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                                   const BindOptions& options) {
@@ -58,14 +89,23 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
                    const BindOptions& options)
     : Executor(PartsOf(symbol, params, input_types, options)) {}
 
-Executor::Executor(Parts parts)
-    : parts_(std::move(parts)),
-      ignored_names_(onednn::IgnoredVariables(parts_.model.given.graph())),
-      plan_(onednn::MakePlan(parts_.model)),
-      session_(std::make_unique<onednn::Session>(plan_)) {
-  if (parts_.monitored) monitored_.reset(new Executor(*parts_.monitored));
-  if (EnvFlag("AMP_PROFILE")) printed_profile_ = NewPrintedProfile(plan_);
+Executor::Executor(Parts parts) : state_(std::make_unique<State>(std::move(parts))) {
+  const std::shared_ptr<const Parts>& monitored = state_->parts.monitored;
+  if (monitored) state_->monitored.reset(new Executor(*monitored));
+  if (EnvFlag("AMP_PROFILE")) state_->printed_profile = NewPrintedProfile(state_->plan);
 }
+
+Executor::~Executor() = default;
+
+const std::vector<std::string>& Executor::input_names() const { return state_->plan->input_names; }
+const std::vector<TensorType>& Executor::input_types() const { return state_->plan->input_types; }
+const std::vector<std::string>& Executor::output_names() const { return state_->parts.output_names; }
+const std::vector<TensorType>& Executor::output_types() const { return state_->plan->output_types; }
+const std::vector<std::string>& Executor::ignored_names() const { return state_->ignored_names; }
+const PlanSummary& Executor::summary() const { return state_->plan->summary; }
+const Symbol& Executor::symbol() const { return state_->parts.model.symbol; }
+const Symbol& Executor::symbol_as_converted() const { return state_->parts.as_converted; }
+const std::string& Executor::notice() const { return state_->parts.notice; }
 
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
   const auto reshaped = [&](const Parts& parts, std::shared_ptr<const Parts> monitored) {
@@ -73,31 +113,32 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
                  std::move(monitored), parts.as_converted};
   };
   std::shared_ptr<const Parts> monitored;
-  if (parts_.monitored) monitored = std::make_shared<const Parts>(reshaped(*parts_.monitored, nullptr));
-  return std::unique_ptr<Executor>(new Executor(reshaped(parts_, std::move(monitored))));
+  const Parts& own = state_->parts;
+  if (own.monitored) monitored = std::make_shared<const Parts>(reshaped(*own.monitored, nullptr));
+  return std::unique_ptr<Executor>(new Executor(reshaped(own, std::move(monitored))));
 }
 
 std::vector<NDArray> Executor::Run(const std::vector<NDArray>& inputs) {
   std::vector<NDArray> outputs = NewOutputs();
-  RunTimed(printed_profile_.get(), inputs, outputs);
+  RunTimed(state_->printed_profile.get(), inputs, outputs);
   return outputs;
 }
 
 void Executor::Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
-  RunTimed(printed_profile_.get(), inputs, outputs);
+  RunTimed(state_->printed_profile.get(), inputs, outputs);
 }
 
 std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, const Monitor& monitor) {
-  if (!monitored_) {
+  if (!state_->monitored) {
     throw ArgumentError("the model was not bound for this: pass monitor=True (BindOptions::monitor) when binding");
   }
   const std::vector<NodeEntry> tensors = onednn::OperatorOutputs(symbol().ToGraph());
-  onednn::CheckTypes(*plan_, output_names(), inputs, NewOutputs());
+  onednn::CheckTypes(*state_->plan, output_names(), inputs, NewOutputs());
   std::map<std::string, NDArray> by_name;  // all its tensors are outputs: variables may come in another order
   for (std::size_t i = 0; i < inputs.size(); ++i) by_name[input_names()[i]] = inputs[i];
   std::vector<NDArray> arguments;
-  for (const std::string& name : monitored_->input_names()) arguments.push_back(by_name.at(name));
-  std::vector<NDArray> values = monitored_->Run(arguments);
+  for (const std::string& name : state_->monitored->input_names()) arguments.push_back(by_name.at(name));
+  std::vector<NDArray> values = state_->monitored->Run(arguments);
   std::vector<std::string> names;  // of one node's outputs, which follow each other
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Node& node = *tensors[i].node;
@@ -109,7 +150,7 @@ std::vector<NDArray> Executor::RunMonitored(const std::vector<NDArray>& inputs, 
 
 RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
   if (runs < 1) Throw<ArgumentError>("runs: expected 1 or more, got {}", runs);
-  ProfileRecorder recorder(plan_);
+  ProfileRecorder recorder(state_->plan);
   for (int i = -1; i < runs; ++i) {
     std::vector<NDArray> outputs = NewOutputs();
     RunTimed(i < 0 ? nullptr : &recorder, inputs, outputs);  // the first finds cold caches
@@ -118,18 +159,18 @@ RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
 }
 
 std::vector<FlushedCounts> Executor::TakeFlushedCounts() {
-  const onednn::RunLock::Holder lock(&run_lock_);
-  return session_->TakeFlushedCounts();
+  const onednn::RunLock::Holder lock(&state_->run_lock);
+  return state_->session.TakeFlushedCounts();
 }
 
 std::vector<AlternateCounts> Executor::TakeAlternateCounts() {
-  const onednn::RunLock::Holder lock(&run_lock_);
-  return session_->TakeAlternateCounts();
+  const onednn::RunLock::Holder lock(&state_->run_lock);
+  return state_->session.TakeAlternateCounts();
 }
 
 std::vector<NDArray> Executor::NewOutputs() const {
   std::vector<NDArray> outputs;
-  for (const TensorType& type : plan_->output_types) outputs.emplace_back(type.dtype, type.shape);
+  for (const TensorType& type : state_->plan->output_types) outputs.emplace_back(type.dtype, type.shape);
   return outputs;
 }
 
@@ -137,12 +178,12 @@ std::vector<NDArray> Executor::NewOutputs() const {
 void Executor::RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs) {
   using onednn::Clock;
   const auto begin = recorder != nullptr ? Clock::now() : Clock::time_point();
-  onednn::CheckTypes(*plan_, output_names(), inputs, outputs);
-  RequireThreads(plan_->summary.num_threads);  // before the lock: a child process may find it held for good
-  const onednn::RunLock::Holder lock(&run_lock_);
-  overlap_checker_.Check(inputs, outputs, output_names());
-  if (recorder == nullptr) return session_->Run(inputs, outputs);
-  session_->RunProfiled(inputs, outputs, &recorder->step_seconds());
+  onednn::CheckTypes(*state_->plan, output_names(), inputs, outputs);
+  RequireThreads(state_->plan->summary.num_threads);  // before the lock: a child process may find it held for good
+  const onednn::RunLock::Holder lock(&state_->run_lock);
+  state_->overlap_checker.Check(inputs, outputs, output_names());
+  if (recorder == nullptr) return state_->session.Run(inputs, outputs);
+  state_->session.RunProfiled(inputs, outputs, &recorder->step_seconds());
   recorder->AddRun(onednn::SecondsSince(begin));
 }
 

@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/cpu_info.h"
-#include "dnnl/session.h"
-#include "runtime/bind.h"
-#include "runtime/check_arrays.h"
-#include "runtime/profile.h"
-#include "runtime/run_lock.h"
+#include "nnvm/ndarray.h"
+#include "nnvm/params_file.h"
+#include "nnvm/symbol.h"
+#include "passes/infer.h"
+#include "program/plan_summary.h"
+#include "runtime/bind_options.h"
+#include "runtime/run_profile.h"
 
 namespace amp {
+
+class ProfileRecorder;
 
 // What a monitored run tells about one output of one node: "<node>_<output>", the operator's name, the value.
 using Monitor = std::function<void(const std::string& name, const std::string& op, const NDArray& value)>;
@@ -24,18 +27,19 @@ class Executor {
   // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels
   // that inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
   Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
+  ~Executor();
 
   // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
   std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
 
   // Inputs that a run needs, in graph order, and what comes out. Of a model that draws random numbers kRandomKey is
   // one.
-  const std::vector<std::string>& input_names() const { return plan_->input_names; }
-  const std::vector<TensorType>& input_types() const { return plan_->input_types; }
-  const std::vector<std::string>& output_names() const { return parts_.output_names; }
-  const std::vector<TensorType>& output_types() const { return plan_->output_types; }
+  const std::vector<std::string>& input_names() const;
+  const std::vector<TensorType>& input_types() const;
+  const std::vector<std::string>& output_names() const;
+  const std::vector<TensorType>& output_types() const;
   // Names that a call may pass but that are not read (labels).
-  const std::vector<std::string>& ignored_names() const { return ignored_names_; }
+  const std::vector<std::string>& ignored_names() const;
 
   // Inputs in the order of input_names(), row-major. Throws ArgumentError that lists every missing array, wrong shape
   // and wrong dtype. Runs of one executor are serialised.
@@ -56,36 +60,24 @@ class Executor {
   // What their bfloat16 instructions made zero, where BindOptions::count_denormals was set; else empty.
   std::vector<FlushedCounts> TakeFlushedCounts();
 
-  const PlanSummary& summary() const { return plan_->summary; }
-  const Symbol& symbol() const { return parts_.model.symbol; }  // after conversion, where reduce_precision asked for it
+  const PlanSummary& summary() const;
+  // After conversion, where reduce_precision asked for it.
+  const Symbol& symbol() const;
   // What monitors are to see: the same before the machine took low precision back.
-  const Symbol& symbol_as_converted() const { return parts_.as_converted; }
+  const Symbol& symbol_as_converted() const;
   // A sentence for the user where the binding is not what was asked for (no native bfloat16), else "".
-  const std::string& notice() const { return parts_.notice; }
+  const std::string& notice() const;
 
  private:
-  // What a caller's model and options come to.
-  struct Parts {
-    onednn::BoundModel model;
-    std::vector<std::string> output_names;
-    std::string notice;
-    std::shared_ptr<const Parts> monitored;  // null: no monitored runs
-    Symbol as_converted = {};
-  };
+  struct Parts;
+  struct State;
+  explicit Executor(Parts parts);
   static Parts PartsOf(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                        const BindOptions& options);
-  explicit Executor(Parts parts);
   std::vector<NDArray> NewOutputs() const;
   void RunTimed(ProfileRecorder* recorder, const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
 
-  Parts parts_;
-  std::vector<std::string> ignored_names_;
-  std::shared_ptr<const onednn::Plan> plan_;
-  std::unique_ptr<onednn::Session> session_;
-  std::unique_ptr<Executor> monitored_;  // its outputs: all tensors of the graph, then those of symbol()
-  onednn::RunLock run_lock_;
-  onednn::OverlapChecker overlap_checker_;
-  std::shared_ptr<ProfileRecorder> printed_profile_;  // of all runs, where AMP_PROFILE asks for it
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace amp

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "dnnl/plan.h"
 #include "nnvm/symbol.h"
+#include "program/plan_summary.h"
 #include "runtime/bind_options.h"
-#include "runtime/profile.h"
 #include "runtime/random_key.h"
+#include "runtime/run_profile.h"
 
 namespace amp {
 

@@ -9,7 +9,7 @@
 #include "dnnl/session.h"
 #include "program/kernel_chooser.h"
 #include "program/threads.h"
-#include "runtime/profile.h"
+#include "runtime/profile_recorder.h"
 
 namespace amp::onednn {
 namespace {

@@ -35,7 +35,7 @@ std::vector<std::string> FloatVariables(const Model& model, const std::set<std::
 
 class GradientReporter {
  public:
-  GradientReporter(const ConversionReport::Stages& stages, const Graph& graph)
+  GradientReporter(const ReportStages& stages, const Graph& graph)
       : s_(stages), graph_(graph), types_(InferPartial(graph, KnownTypes(stages.after, graph))) {
     const Graph& after = stages.after.graph();
     for (NodeId id = 0; id < after.num_nodes(); ++id) ids_.emplace(after.node(id).name(), id);
@@ -127,7 +127,7 @@ class GradientReporter {
     return std::nullopt;
   }
 
-  const ConversionReport::Stages& s_;
+  const ReportStages& s_;
   const Graph& graph_;
   const Types types_;
   std::unordered_map<std::string, NodeId> ids_;  // of the converted model's nodes
@@ -135,7 +135,7 @@ class GradientReporter {
 
 }  // namespace
 
-std::string GradientTensors(const ConversionReport::Stages& stages) {
+std::string GradientTensors(const ReportStages& stages) {
   const std::vector<std::string> variables =
       FloatVariables(stages.after, DifferentiatedVariables(stages.before, stages.options));
   if (variables.empty()) return "[]";

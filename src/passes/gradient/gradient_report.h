@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "passes/precision/conversion_report.h"
+#include "passes/precision/report_stages.h"
 
 namespace amp {
 
 // Every tensor that the gradients of the converted model consist of, as the report's `gradients` (a JSON array): like
 // its tensors, with ids behind those of the model. Empty for a model that has an operator without a gradient.
-std::string GradientTensors(const ConversionReport::Stages& stages);
+std::string GradientTensors(const ReportStages& stages);
 
 }  // namespace amp

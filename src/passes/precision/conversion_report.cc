@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "passes/op_facts.h"
+#include "passes/precision/cost.h"
+#include "passes/precision/report_stages.h"
 
 namespace amp {
 namespace {
@@ -25,7 +27,7 @@ Json ReasonJson(const char* reason_class, const char* kind, const std::string& t
 // Why each tensor and each reader has the dtype that it has.
 class ReportReasons {
  public:
-  explicit ReportReasons(const ConversionReport::Stages& stages)
+  explicit ReportReasons(const ReportStages& stages)
       : d_(stages.decision), before_(stages.before.graph()), types_(stages.before.types()), offline_(stages.offline) {}
 
   Json OfTensor(NodeId id, EntryId entry) const {
@@ -132,7 +134,7 @@ class ReportReasons {
 
 class ReportWriter {
  public:
-  explicit ReportWriter(const ConversionReport::Stages& stages)
+  explicit ReportWriter(const ReportStages& stages)
       : s_(stages),
         d_(stages.decision),
         before_(stages.before.graph()),
@@ -192,7 +194,7 @@ class ReportWriter {
   // ---- which node is which ----
 
   // For each node after the conversion the one that it was, or kMade.
-  static std::vector<NodeId> OriginsOf(const ConversionReport::Stages& stages) {
+  static std::vector<NodeId> OriginsOf(const ReportStages& stages) {
     const Graph &before = stages.before.graph(), &after = stages.after.graph();
     std::vector<NodeId> origins;
     for (const NodePtr& node : after.nodes()) {
@@ -336,7 +338,7 @@ class ReportWriter {
             {"bytes_after", after}};
   }
 
-  const ConversionReport::Stages& s_;
+  const ReportStages& s_;
   const Decision& d_;
   const Graph& before_;
   const Types& types_;  // before
@@ -358,7 +360,7 @@ ParameterCount CountParameters(const Model& model) {
   return count;
 }
 
-void ConversionReport::Fill(const Stages& stages) {
+void ConversionReport::Fill(const ReportStages& stages) {
   json_ = ReportWriter(stages).Write().dump(1, ' ', true, Json::error_handler_t::replace);
 }
 

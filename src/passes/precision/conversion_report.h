@@ -1,17 +1,11 @@
 // What a conversion did and why, for programs: a JSON text (python/amp/report.py shows it to people).
 #pragma once
 
-#include "passes/model.h"
-#include "passes/optimize/fold_batch_norm.h"
-#include "passes/precision/decision.h"
+#include <string>
 
 namespace amp {
 
-// Of the parameters that a graph reads. Bytes are those of known shapes.
-struct ParameterCount {
-  std::int64_t number = 0, bytes = 0;
-};
-ParameterCount CountParameters(const Model& model);
+struct ReportStages;
 
 // The text is one object with the keys
 //
@@ -42,20 +36,7 @@ ParameterCount CountParameters(const Model& model);
 class ConversionReport {
  public:
   const std::string& json() const { return json_; }
-
-  struct Stages {
-    const Model& before;  // what was decided on
-    const Decision& decision;
-    const Model& after;
-    const Provenance& provenance;  // of nodes after the conversion, in those before it
-    const std::map<std::string, DType>& offline;
-    const FoldedNames& batch_norms;
-    const ConvertOptions& options;
-    bool folds;
-    ParameterCount given;
-    std::string gradients = {};  // what is to stand under `gradients`; "": nothing
-  };
-  void Fill(const Stages& stages);
+  void Fill(const ReportStages& stages);
 
  private:
   std::string json_;

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "passes/precision/cost.h"
+#include "nnvm/dtype.h"
 #include "passes/precision/graphamp_presets.h"
 #include "passes/precision/mxnet_lists.h"
 
 namespace amp {
+
+class Machine;
 
 enum class PrecisionPolicy {
   kDefault,   // computed from the operator definitions' facts
@@ -65,6 +67,8 @@ struct ConvertOptions {
   // The model will be trained: its gradients are computed in the same precision. What depends on values of parameters
   // is not for it: they change, so batch norms are not folded, and no parameter is cast offline.
   bool training = false;
+  // Of policy optimal with a machine: no node goes low where that does not pay for the model as a whole, see PaysOff.
+  bool only_if_it_pays = false;
   // The variables whose gradients are computed, where predicted times count those. Absent: the parameters, or all
   // variables of a model without parameters.
   std::optional<std::set<std::string>> differentiated = {};

@@ -8,6 +8,8 @@
 namespace amp {
 namespace {
 
+constexpr Picoseconds kLeastPicoseconds = 20'000'000;  // what some steps cost to start
+
 class TimePrediction {
  public:
   TimePrediction(const Model& model, const Decision& decision, const PrecisionCosts& costs)
@@ -153,6 +155,12 @@ Decision Unchanged(const Model& model, const Decision& like) {
 Picoseconds CheckedTime(Picoseconds time) {
   if (time < 0) Throw<ArgumentError>("machine: a predicted time is {} ps, less than none", time);
   return time;
+}
+
+bool PaysOff(const Prediction& predicted, const Machine& machine) {
+  const Picoseconds gain = predicted.unchanged - predicted.as_decided;
+  return gain >= kLeastPicoseconds &&
+         static_cast<double>(gain) >= machine.min_gain() * static_cast<double>(predicted.unchanged);
 }
 
 }  // namespace amp

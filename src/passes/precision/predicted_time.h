@@ -14,6 +14,10 @@ Picoseconds PredictTime(const Model& model, const Decision& decision, const Prec
 // The decision that changes nothing of the model; `like` has the reasons.
 Decision Unchanged(const Model& model, const Decision& like);
 
+// Whether low precision is worth it for the model as a whole. Predictions of whole models err by some per cent: a
+// smaller gain than that may be a loss.
+bool PaysOff(const Prediction& predicted, const Machine& machine);
+
 // Throws ArgumentError for a time that is negative.
 Picoseconds CheckedTime(Picoseconds time);
 

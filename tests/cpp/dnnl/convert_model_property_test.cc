@@ -10,6 +10,7 @@
 
 #include "dnnl/run_random_model.h"
 #include "nnvm/symbol_json.h"
+#include "passes/model.h"
 #include "passes/verify.h"
 #include "program/convert_model.h"
 

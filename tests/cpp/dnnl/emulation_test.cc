@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dnnl/cpu_info.h"
 #include "dnnl/models.h"
 #include "kernels/gemm/gemm.h"
 #include "nnvm/env.h"

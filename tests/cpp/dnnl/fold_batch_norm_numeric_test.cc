@@ -1,4 +1,5 @@
 // Folded and unfolded models give the same numbers.
+#include "passes/model.h"
 #include "passes/optimize/fold_batch_norm.h"
 
 #include "dnnl/models.h"

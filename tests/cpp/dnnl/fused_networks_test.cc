@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "dnnl/compile_options.h"
+#include "dnnl/cpu_info.h"
 #include "dnnl/random_networks.h"
 #include "passes/pipelines.h"
 #include "passes/random_models.h"

@@ -7,6 +7,7 @@
 #include "dnnl/models.h"
 #include "nnvm/symbol_json.h"
 #include "passes/gradient/gradient.h"
+#include "passes/model.h"
 
 namespace amp::onednn {
 namespace {

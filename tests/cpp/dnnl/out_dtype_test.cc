@@ -1,4 +1,5 @@
 // Operators that declare the dtype of their output (kOutDTypeAttr): which primitives they get, and what comes out.
+#include "dnnl/cpu_info.h"
 #include "dnnl/models.h"
 #include "passes/infer.h"
 

@@ -1,10 +1,10 @@
 // What a profile counts and what it tells.
-#include "runtime/profile.h"
 
 #include <gtest/gtest.h>
 
 #include "dnnl/models.h"
 #include "kernels/base/peak.h"
+#include "runtime/run_profile.h"
 
 namespace amp::onednn {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "nnvm/compose.h"
 #include "op_harness.h"
+#include "passes/model.h"
 #include "passes/op_facts.h"
 #include "passes/precision/value_ranges.h"
 

@@ -7,6 +7,7 @@
 
 #include "nnvm/compose.h"
 #include "passes/convert_symbol.h"
+#include "passes/model.h"
 #include "passes/random_models.h"
 #include "passes/verify.h"
 

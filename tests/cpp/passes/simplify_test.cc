@@ -4,6 +4,7 @@
 
 #include "nnvm/compose.h"
 #include "passes/convert_symbol.h"
+#include "passes/model.h"
 #include "passes/optimize/merge_variables.h"
 #include "passes/random_models.h"
 #include "passes/verify.h"

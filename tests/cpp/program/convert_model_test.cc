@@ -7,6 +7,7 @@
 #include "nnvm/compose.h"
 #include "nnvm/symbol_json.h"
 #include "passes/fake_rules.h"
+#include "passes/model.h"
 
 namespace amp {
 namespace {

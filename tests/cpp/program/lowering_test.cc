@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dnnl/models.h"
+#include "passes/model.h"
 
 namespace amp::onednn {
 namespace {

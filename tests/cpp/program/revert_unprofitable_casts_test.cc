@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "nnvm/compose.h"
+#include "nnvm/temporary_folder.h"
+#include "passes/model.h"
+#include "passes/precision/predicted_time.h"
 #include "program/convert_model.h"
 #include "program/machine_table.h"
 #include "program/machine_text.h"
@@ -80,6 +86,20 @@ TEST(RevertUnprofitableCasts, LeavesWhatPays) {
   EXPECT_EQ(fitted.low_after, 2u);  // softmax gains nothing
   for (const std::string name : {"one", "two"}) {
     EXPECT_CONTAINS(Text(fitted.symbol), name + "_w = null() __amp_dtype__=bfloat16");
+  }
+}
+
+// Whatever comes out of it: everything low pays, nothing does.
+TEST(RevertUnprofitableCasts, ConvertsOnce) {
+  for (const bool has_bf16 : {false, true}) {
+    const ConvertedModel low = Converted();
+    const TemporaryFolder folder;
+    setenv("AMP_DUMP", folder.path().c_str(), 1);
+    Fit(low, has_bf16);
+    unsetenv("AMP_DUMP");
+    const std::set<std::string> files = folder.Names();
+    const auto is_decision = [](const std::string& name) { return name.ends_with("_decision.txt"); };
+    EXPECT_EQ(std::count_if(files.begin(), files.end(), is_decision), 1);
   }
 }
 

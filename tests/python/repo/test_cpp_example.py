@@ -13,12 +13,52 @@ import amp
 CMAKE = Path(sys.executable).with_name("cmake")
 CLEAN = {"CMAKE_PREFIX_PATH": "", "CPATH": "", "LIBRARY_PATH": ""}
 
-EVERYTHING = """
+PROGRAM = """
 cmake_minimum_required(VERSION 3.21)
-project(everything LANGUAGES CXX)
+project(program LANGUAGES CXX)
 find_package(nnvm_amp CONFIG REQUIRED)
-add_library(everything OBJECT everything.cc)
-target_link_libraries(everything PRIVATE nnvm_amp::nnvm_amp)
+add_executable(program main.cc)
+target_link_libraries(program PRIVATE nnvm_amp::nnvm_amp)
+"""
+
+# Prints what an operator of the program gives for 1 and -2, and the gradients.
+OWN_OPERATOR = """
+#include <amp/operators.h>
+
+#include <cstdio>
+
+struct ScaleParam {
+  double factor = 1;
+};
+
+const auto registered =
+    amp::RegisterOp<ScaleParam>("my_scale")
+        .Params(amp::ParamSchema<ScaleParam>().Optional("factor", &ScaleParam::factor, "What data is multiplied by."))
+        .Inputs({"data"})
+        .Set(amp::ShapeRule{[](amp::ShapeRelation& r) { r.AllSame(); }})
+        .Set(amp::DTypeRule{[](amp::DTypeRelation& r) { r.AllSame(); }})
+        .Set(amp::ReferenceKernel{[](const amp::Node& node, std::span<const amp::NDArray> in,
+                                     std::span<amp::NDArray> out) {
+          const float factor = static_cast<float>(node.params<ScaleParam>().factor);
+          for (std::int64_t i = 0; i < in[0].size(); ++i) out[0].As<float>()[i] = factor * in[0].As<float>()[i];
+        }})
+        .Set(amp::GradientRule{[](amp::GradientContext& c) {
+          c.Set(0, c.gradient() * c.params<ScaleParam>().factor);
+        }});
+
+int main() {
+  const amp::Symbol symbol = amp::ParseSymbolJson(R"({"nodes": [
+      {"op": "null", "name": "x", "inputs": []},
+      {"op": "my_scale", "name": "y", "attrs": {"factor": "3"}, "inputs": [[0, 0, 0]]}],
+      "arg_nodes": [0], "heads": [[1, 0, 0]]})", "here");
+  amp::Executor executor(amp::Gradient(symbol, {"x"}), {}, {{"x", {amp::DType::kFloat32, amp::Shape{2}}}}, {});
+  const amp::NDArray x = amp::NDArray::Zeros(amp::DType::kFloat32, {2});
+  x.As<float>()[0] = 1;
+  x.As<float>()[1] = -2;
+  for (const amp::NDArray& array : executor.Run({x})) {
+    std::printf("%g %g\\n", array.As<float>()[0], array.As<float>()[1]);
+  }
+}
 """
 
 
@@ -103,13 +143,29 @@ def test_a_program_needs_one_header_and_names_no_back_end(repository, prefix):
     assert (prefix / "include" / "amp" / "amp.h").is_file()
 
 
-def test_installed_headers_need_no_other_library(prefix, tmp_path):
-    include = prefix / "include" / "nnvm_amp"
-    headers = sorted(path.relative_to(include) for path in include.glob("*/*.h") if path.parent.name != "bundled")
+def test_all_headers_are_in_one_folder_and_need_no_other_library(prefix, tmp_path):
+    assert [path.name for path in (prefix / "include").iterdir()] == ["amp"]
+    include = prefix / "include" / "amp"
+    headers = sorted(path.relative_to(include) for path in include.rglob("*.h") if "bundled" not in path.parts)
     assert {Path("runtime/executor.h"), Path("nnvm/symbol_json.h"), Path("passes/convert_symbol.h")} <= set(headers)
     (tmp_path / "everything.cc").write_text("".join(f'#include "{header.as_posix()}"\n' for header in headers))
-    (tmp_path / "CMakeLists.txt").write_text(EVERYTHING)
+    (tmp_path / "CMakeLists.txt").write_text(
+        PROGRAM.replace("add_executable(program main", "add_library(program OBJECT everything")
+    )
     configure_and_build(tmp_path, prefix, tmp_path / "build")
+
+
+def test_headers_show_nothing_of_plans_and_kernels(prefix):
+    include = prefix / "include" / "amp"
+    assert not (include / "dnnl").exists()
+    assert not [name for name in ("step", "lowering", "layer_kernel") if (include / "program" / f"{name}.h").exists()]
+
+
+def test_a_program_has_operators_of_its_own(prefix, tmp_path):
+    (tmp_path / "main.cc").write_text(OWN_OPERATOR)
+    (tmp_path / "CMakeLists.txt").write_text(PROGRAM)
+    configure_and_build(tmp_path, prefix, tmp_path / "build")
+    assert run(tmp_path / "build" / "program", cwd=tmp_path).split() == ["3", "-6", "3", "3"]
 
 
 def test_the_installation_knows_nothing_of_the_build_tree(repository, prefix):

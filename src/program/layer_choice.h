@@ -1,13 +1,8 @@
 // Which of several kernels computes a layer, as plans tell.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
-
-#include "nnvm/graph.h"
 
 namespace amp {
 
@@ -23,14 +18,6 @@ struct LayerChoice {
   std::optional<double> baseline_seconds = {};   // predicted of what happens without it, for the same nodes
 
   const char* name() const;  // the kernel's, or "onednn"
-};
-
-// A choice that was made while a plan was compiled.
-struct LayerDecision {
-  std::string key;                   // of records, see LayerKey
-  std::vector<NodeId> nodes;         // whose steps compute the layer, in whatever way
-  std::vector<std::string> kernels;  // names of the options; the first one is what happens without a choice
-  std::size_t chosen = 0;
 };
 
 }  // namespace amp

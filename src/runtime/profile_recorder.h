@@ -1,34 +1,15 @@
-// Where the time of a run goes: per step of the plan its time, and what it reads, writes and computes.
+// Collects the times of runs.
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "dnnl/plan.h"
+#include "runtime/run_profile.h"
 
 namespace amp {
 
-struct StepTimes {
-  double min_seconds = 0;
-  double median_seconds = 0;
-  double mean_seconds = 0;
-};
-
-struct RunProfile {
-  std::vector<PlanStep> steps;
-  std::vector<StepFeatures> features;
-  std::vector<StepTimes> times;
-  StepTimes run;  // of whole runs: checks, fresh outputs and all steps
-  int num_runs = 0;
-  int num_threads = 0;
-
-  // The share of a run's time that no step accounts for.
-  double OutsideShare() const;
-  std::string Print() const;
-};
-
-// Collects runs of one plan.
+// Of one plan.
 class ProfileRecorder {
  public:
   explicit ProfileRecorder(std::shared_ptr<const onednn::Plan> plan);

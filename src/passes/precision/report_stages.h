@@ -1,0 +1,34 @@
+// What a conversion report is made of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "passes/model.h"
+#include "passes/optimize/fold_batch_norm.h"
+#include "passes/precision/decision.h"
+
+namespace amp {
+
+// Of the parameters that a graph reads. Bytes are those of known shapes.
+struct ParameterCount {
+  std::int64_t number = 0, bytes = 0;
+};
+ParameterCount CountParameters(const Model& model);
+
+// A model at the stages of its conversion.
+struct ReportStages {
+  const Model& before;  // what was decided on
+  const Decision& decision;
+  const Model& after;
+  const Provenance& provenance;  // of nodes after the conversion, in those before it
+  const std::map<std::string, DType>& offline;
+  const FoldedNames& batch_norms;
+  const ConvertOptions& options;
+  bool folds;
+  ParameterCount given;
+  std::string gradients = {};  // what is to stand under `gradients`; "": nothing
+};
+
+}  // namespace amp
