@@ -6,7 +6,7 @@
 
 namespace amp {
 
-// Of some bytes, or of more bytes after those whose checksum is `before`.
+// The checksum of some bytes, or of more bytes after those whose checksum is `before`.
 std::uint32_t Crc32(const void* bytes, std::size_t count, std::uint32_t before = 0);
 
 }  // namespace amp

@@ -63,7 +63,7 @@ void HideKeys(std::size_t id, std::vector<RawNode>* nodes) {
   }
 }
 
-// Of an operator whose inputs an attribute counts the file left out none; that count must not make thousands of nodes.
+// Skips operators whose inputs an attribute counts: a file left out none, and that count must not make many nodes.
 void AppendMissingVariables(std::size_t id, std::vector<RawNode>* nodes) {
   const Op* op = FindOp((*nodes)[id]);
   if (op == nullptr || !op->variadic_attr.empty()) return;

@@ -35,7 +35,7 @@ class NDArray {
   }
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
-  // The same elements under another shape of equal size; shares memory.
+  // The elements under another shape of equal size; shares memory.
   NDArray Reshaped(Shape shape) const;
 
  private:

@@ -44,7 +44,7 @@ class Node {
   static NodePtr Make(Spec spec);
   static NodePtr Variable(std::string name, AttrMap attrs = {});
 
-  // The same node reading other entries (as many as before).
+  // A copy of the node that reads other entries (as many as before).
   NodePtr WithInputs(std::vector<NodeEntry> inputs, std::vector<NodePtr> control_deps) const;
   NodePtr WithAttrs(AttrMap attrs) const;
 
@@ -74,7 +74,7 @@ class Node {
     if (!ParseAttr(AttrText(key), &value)) FailAttr(key);
     return value;
   }
-  // Of an operator, whose name it is; false for a variable.
+  // Whether this is the operator of that name; false for a variable.
   bool IsOp(std::string_view op_name) const { return op_ != nullptr && op_->name == op_name; }
 
   // The definition's parameter struct. P must be the type that the operator definition registered.
@@ -119,7 +119,7 @@ inline constexpr const char* kOutputNameAttr = "__output_name__";
 
 // "<node>_<output>" for an operator's output (unless kOutputNameAttr names it), the plain name for a variable.
 std::string OutputName(const NodeEntry& entry);
-// The same of many entries, in linear time even where one node has thousands of them.
+// OutputName of many entries, in linear time even where one node has thousands of them.
 std::vector<std::string> OutputNames(const std::vector<NodeEntry>& entries);
 
 // Throws GraphError whose text begins with the node's description.

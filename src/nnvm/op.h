@@ -80,7 +80,7 @@ class OpRegistry {
   Op& Add(std::string_view domain, std::string_view name);
   void AddAlias(Op& op, std::string_view alias);
 
-  // By name or alias; nullptr where there is none.
+  // The operator with this name or alias; nullptr where there is none.
   const Op* Find(std::string_view domain, std::string_view name) const;
   // Throws UnsupportedError with near matches.
   const Op& Require(std::string_view domain, std::string_view name) const;

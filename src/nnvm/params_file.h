@@ -38,7 +38,7 @@ struct ModelParams {
 };
 // Throws GraphError for keys of another form.
 ModelParams SplitParams(const NamedArrays& arrays, const std::string& source);
-// The same for a symbol's parameters, whose keys may also all be plain names of its variables (save_parameters).
+// Splits a symbol's parameters, whose keys may also all be plain names of its variables (save_parameters).
 ModelParams SplitParamsOf(const Symbol& symbol, const NamedArrays& arrays, const std::string& source);
 NamedArrays JoinParams(const ModelParams& params);
 

@@ -20,7 +20,7 @@ class Provenance {
   std::vector<NodePtr> Of(const NodePtr& node) const;
   // `origin` may be nullptr: the node was inserted and stands for none.
   void Add(const Node* made, NodePtr origin);
-  // Of nodes whose origins are in `graph`, which was itself rewritten: those of its nodes take their place.
+  // Replaces origins that are nodes of `graph`, which was itself rewritten, by the origins of these.
   void Compose(const Graph& graph, const Provenance& earlier);
 
  private:
@@ -60,7 +60,7 @@ class Rewriter {
   // A new node that stands for the one being visited; "_<n>" is appended to a name that is taken. To be called
   // only inside of Run.
   NodePtr Make(Node::Spec spec);
-  // The same for a node that stands for none of the original graph.
+  // A new node that stands for none of the original graph.
   NodePtr Insert(Node::Spec spec);
   // `node` (made with Node::WithAttrs and the like) in place of the one being visited, under the same name.
   std::vector<NodeEntry> Replace(NodePtr node);
