@@ -7,7 +7,7 @@ namespace amp::onednn {
 
 class LayoutBuilder;
 
-// Of steps that oneDNN has a primitive for, and ...
+// Assigns the layouts of steps that oneDNN has a primitive for, and ...
 void AssignPrimitive(LayoutBuilder* builder, Step step);
 // ... those of kernels that read and write row-major memory.
 void AssignRowMajor(LayoutBuilder* builder, Step step);

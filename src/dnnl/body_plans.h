@@ -14,8 +14,8 @@ struct CompileOptions;
 class BodyPlans {
  public:
   virtual ~BodyPlans() = default;
-  // With these options. The store has the parameters that the request names, until the plan that asked is made. For one
-  // thread at a time, which holds the store's lock.
+  // The runner of a body, planned with these options. The store has the parameters that the request names, until the
+  // plan that asked is made. For one thread at a time, which holds the store's lock.
   virtual std::shared_ptr<const BodyRunner> RunnerOf(const BodyRequest& request, const CompileOptions& options,
                                                      const ConstantStore& store) = 0;
   virtual std::size_t constant_bytes() const = 0;

@@ -50,7 +50,7 @@ class CompiledPlan {
   bool keeps_denormals = false;  // some node of it may not lose them: runs clear flush-to-zero
 };
 
-// By value.
+// The first byte of each value, see CompiledPlan::first_bytes.
 std::vector<std::size_t> FirstBytes(const LaidOutProgram& program);
 
 }  // namespace amp::onednn

@@ -32,10 +32,10 @@ class ConstantStore {
   // In any layout, row-major preferred; throws InternalError for an unknown name.
   const PackedConstant& Any(const std::string& name) const;
 
-  // The same constant, in memory of its own from now on.
+  // Copies the constant into memory of its own where it is borrowed.
   const PackedConstant& Own(const std::string& name, const Desc& layout);
 
-  // Of each name that `used` holds, keeps only the layouts that are used; forgets the names in `consumed`.
+  // Keeps, for each name in `used`, only the layouts that are used; forgets the other names in `consumed`.
   using Used = std::map<std::string, std::vector<Desc>>;
   void Prune(const Used& used, const std::vector<std::string>& consumed);
 

@@ -17,7 +17,7 @@ bool OneDnnHasAvx512();
 // Whether its convolutions of images read and write channels last by default.
 bool OneDnnIsChannelsLast();
 
-// Of own kernels and of oneDNN, with the limits that the environment sets for each.
+// The capabilities of own kernels and of oneDNN, with the limits that the environment sets for each.
 MachineCapabilities CapabilitiesOfThisCpu();
 
 // "avx512_core_bf16" and so on: the instruction set that oneDNN uses, as it names it.

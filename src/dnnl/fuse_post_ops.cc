@@ -133,7 +133,7 @@ class Fuser {
     const bool is_second = inputs[1] == result;
     if (inputs[0] == inputs[1] || (is_second && !Commutes(spec.kind))) return false;
     const ValueId other = inputs[is_second ? 0 : 1];
-    // Of two primitives whose results meet, the later one takes the other's.
+    // Where the results of two primitives meet, the later one takes the other's.
     if (IsLaterHost(other, host)) return false;
     const TensorType& out = graph_.type(graph_.step(reader).outputs[0]);
     if (graph_.type(result).shape != out.shape) return false;  // its own result would be broadcast

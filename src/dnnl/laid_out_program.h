@@ -18,9 +18,9 @@ struct LaidOutProgram {
   Program program;                                         // reorders inserted, reshapes and permutes gone
   std::vector<std::optional<PreparedPrimitive>> prepared;  // by step; nullopt: own kernel
   std::vector<Desc> layouts;                               // by value
-  // By value: the value whose memory it shares (itself, where it has its own).
+  // For each value the one whose memory it shares (itself, where it has its own).
   std::vector<ValueId> storage;
-  // By value: the memory of constants that some step reads. Filled by FoldConstants.
+  // For each value that is a constant and read by some step: its memory. Filled by FoldConstants.
   std::vector<std::shared_ptr<const void>> constants;
   std::size_t own_constant_bytes = 0;  // of those that the store does not have
 
@@ -35,7 +35,7 @@ struct LaidOutProgram {
   // The value whose memory v lies in. Paths are shortened on the way, so that long chains stay cheap.
   ValueId RootOf(ValueId v);
   std::set<ValueId> RootsOfOutputs();
-  // By value: the last step that reads what lies in its memory.
+  // For each value the last step that reads what lies in its memory.
   std::vector<std::size_t> LastUses();
   ValueId AddValue(TensorType type, std::string name, Desc layout);
 };

@@ -21,7 +21,7 @@ bool Meets(const std::vector<ValueId>& values, const std::set<ValueId>& others) 
   return std::any_of(values.begin(), values.end(), [&](ValueId v) { return others.contains(v); });
 }
 
-// Of the steps of some nodes, and of the reorders around them.
+// The seconds of the steps of some nodes, and of the reorders around them.
 double SecondsOf(const Plan& plan, const std::vector<NodeId>& nodes, const std::vector<double>& step_seconds) {
   const std::vector<CompiledStep>& steps = plan.compiled->steps;
   std::set<ValueId> read, written;

@@ -15,9 +15,9 @@ struct LayerTime {
   double seconds = 0;
 };
 
-// Of the layers for which there was a choice, in the order of keys. `step_seconds` are those of the plan's steps. A
-// reorder counts to the layer that made what it reads and to the one that reads what it makes. A layer that another one
-// took with it has no time of its own.
+// The times of the layers for which there was a choice, in the order of keys. `step_seconds` are those of the plan's
+// steps. A reorder counts to the layer that made what it reads and to the one that reads what it makes. A layer that
+// another one took with it has no time of its own.
 std::vector<LayerTime> LayerTimes(const Plan& plan, const std::vector<double>& step_seconds);
 
 // The fastest kernel for each key: what `predicted` says, unless another one is clearly faster in one of the plans.

@@ -161,7 +161,7 @@ ValueId LayoutBuilder::InOwnMemory(ValueId v) {
   return copy;
 }
 
-// Those whose readers all read something else now.
+// Removes casts whose readers all read something else now.
 void LayoutBuilder::RemoveUnreadCasts() {
   std::vector<bool> read(result_.program.values.size());
   const auto mark = [&](ValueId v) {

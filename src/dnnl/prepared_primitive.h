@@ -30,7 +30,7 @@ struct PreparedPrimitive {
 // nullopt where the library cannot reorder from one to the other.
 std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to);
 
-// With the thread count that it was prepared for: oneDNN's cache goes by that of now, and would else hand out a
+// Uses the thread count that it was prepared for: oneDNN's cache goes by that of now, and would else hand out a
 // primitive of another plan, which needs more scratch memory than the description says.
 dnnl::primitive BuildPrimitive(const PreparedPrimitive& prepared);
 

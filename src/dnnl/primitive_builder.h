@@ -13,7 +13,7 @@ namespace amp::onednn {
 
 dnnl::algorithm AlgorithmOf(EltwiseKind kind);
 dnnl::algorithm AlgorithmOf(BinaryKind kind);
-// As oneDNN's algorithm wants it.
+// The alpha that oneDNN's algorithm expects.
 float AlphaOf(const EltwiseSpec& spec);
 
 class PrimitiveBuilder {
@@ -43,9 +43,9 @@ class PrimitiveBuilder {
   Desc BiasDesc() const { return has_bias() ? PlainDesc(in_[2]) : Desc(); }
 
   bool has_post_ops() const { return !step_.post_ops.empty(); }
-  // With the step's post-ops; `scale` comes before them.
+  // Attributes with the step's post-ops; `scale` comes before them.
   dnnl::primitive_attr Attributes(float scale = 1) const;
-  // Of a primitive that is only asked for.
+  // Attributes without post-ops, such as those of a primitive that is only asked for.
   static dnnl::primitive_attr ScratchpadOnly();
 
   // A primitive that reads `inputs` (source and weights) and writes `output`; nullopt where `pd` is empty.
@@ -66,13 +66,13 @@ class PrimitiveBuilder {
     AddOperands(pd, first_post_op, &prepared);
     return prepared;
   }
-  // Of source and result alone.
+  // Describes a primitive that has a source and a result alone.
   template <class PD>
   std::optional<PreparedPrimitive> DescribeUnary(const PD& pd) const {
     if (!pd) return std::nullopt;
     return Describe(pd, {pd.src_desc()}, pd.dst_desc());
   }
-  // Of a primitive that reads data, weights and perhaps a bias.
+  // Describes a primitive that reads data, weights and perhaps a bias.
   template <class PD>
   std::optional<PreparedPrimitive> DescribeWithBias(const PD& pd) const {
     if (!pd) return std::nullopt;

@@ -21,7 +21,7 @@ Implementation ImplementationOf(const Step& step, const StepTypes& types);
 // The nodes that sum up products of bfloat16 operands, in graph order.
 std::vector<ProductNode> ProductNodesOf(const Graph& graph, const Types& types, const LaidOutProgram& program);
 
-// By implementation.
+// The number of runs of each implementation.
 using RunCounts = std::array<std::int64_t, kNumImplementations>;
 // The counts of nodes from those of steps. A node ran in another way than the native one if any of its steps did.
 std::vector<AlternateCounts> CountsOf(const std::vector<ProductNode>& nodes, const std::vector<RunCounts>& steps);

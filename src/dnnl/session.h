@@ -30,12 +30,12 @@ class Session {
   // inputs and outputs of the forward half again, unchanged.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, Half half = Half::kBoth,
            const OutputObserver& observer = nullptr);
-  // The same on the memory of such arrays.
+  // Runs on the memory of such arrays.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs);
-  // Of the products of the plan, runs since the last call.
+  // The runs of each product of the plan since the last call.
   std::vector<AlternateCounts> TakeAlternateCounts();
 
-  // The same where the plan counts what is lost; else empty.
+  // What products lost since the last call, where the plan counts it; else empty.
   std::vector<FlushedCounts> TakeFlushedCounts();
 
   // The first, with the seconds of each step. `seconds` goes by step of the plan; a half fills in its own.

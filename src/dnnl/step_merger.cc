@@ -15,7 +15,7 @@ void ReplaceSum(Step* step) {
   }
 }
 
-// As many as oneDNN 3.2 takes.
+// The number of post-ops that oneDNN 3.2 takes.
 constexpr std::size_t kMaxPostOps = 32;
 
 bool IsWrong(const Step& merged, const std::string& implementation) {

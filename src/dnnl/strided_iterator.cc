@@ -37,7 +37,7 @@ std::optional<Blocked> BlockedOf(const Desc& desc, bool is_written) {
   return result;
 }
 
-// Of a block, and within it, where the axis is counted in blocks of `block`.
+// The strides of a block, and within it, where the axis is counted in blocks of `block`.
 std::pair<std::int64_t, std::int64_t> Strides(const Blocked& layout, std::size_t axis, std::int64_t block) {
   const std::int64_t stride = layout.strides[axis];
   return layout.blocks[axis] == 1 ? std::pair(block * stride, stride) : std::pair(stride, std::int64_t{1});

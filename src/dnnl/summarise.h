@@ -13,7 +13,7 @@ namespace amp::onednn {
 PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan,
                       std::size_t constant_bytes);
 
-// By step.
+// The features of each step.
 std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program);
 
 }  // namespace amp::onednn

@@ -46,7 +46,7 @@ kernels::HeadRows RowsOfHeads(const Desc& layout) {
   return {stride(0), stride(1), stride(2)};
 }
 
-// Of lengths, which have no last axis.
+// The rows of lengths, which have no last axis.
 kernels::HeadRows LengthsOfHeads(const Shape& shape) {
   const std::int64_t rows = shape[shape.rank() - 1];
   if (shape.rank() == 2) return {rows, 0, 1};

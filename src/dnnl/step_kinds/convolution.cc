@@ -100,7 +100,7 @@ bool KernelMeetsInput(const PrimitiveBuilder& b) {
   return true;
 }
 
-// With AMX, oneDNN 3.2 leaves the gradient of a weight that meets only padding as it found the memory.
+// oneDNN 3.2 with AMX leaves the gradient of a weight that meets only padding as it found the memory.
 bool MayLeaveHoles(const std::string& implementation) { return implementation.find("amx") != std::string::npos; }
 
 // A backward primitive asks which forward primitive it belongs to; nothing is kept of that but the geometry.
@@ -136,7 +136,7 @@ std::optional<PreparedPrimitive> PrepareWeightGradient(const PrimitiveBuilder& b
   return PrepareWeightGradientWith(b, AnyDesc(b.in(0)), AnyDesc(b.in(1)));
 }
 
-// With AMX, oneDNN writes weights of bfloat16 in pairs of channels: no float32 primitive, which small numbers would
+// oneDNN with AMX writes weights of bfloat16 in pairs of channels: no float32 primitive, which small numbers would
 // need, has that layout. It writes float32 in one that they have.
 bool WritesInPairs(const LayoutBuilder& builder, const Step& step) {
   const bool may_run_another = step.alternate && *step.alternate != AlternateMode::kF32;

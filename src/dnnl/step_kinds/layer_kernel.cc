@@ -11,7 +11,7 @@
 namespace amp::onednn {
 namespace {
 
-// As kernels see it; nothing for layouts that they cannot describe.
+// A tensor as kernels see it; nullopt for layouts that they cannot describe.
 std::optional<StridedTensor> StridedTensorOf(const TensorType& type, const Desc& desc) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return std::nullopt;
   const bool is_blocked = desc.get_inner_nblks() > 0;
@@ -25,7 +25,7 @@ std::optional<StridedTensor> StridedTensorOf(const LaidOutProgram& program, Valu
   return StridedTensorOf(program.TypeOf(v), program.layouts[v]);
 }
 
-// Of a line, an image or a volume.
+// The layout of a line, an image or a volume in blocks of channels.
 Desc InBlocks(const TensorType& type, bool of_16) {
   using Format = dnnl::memory::format_tag;
   constexpr std::array<Format, 3> kOf8 = {Format::aBc8b, Format::aBcd8b, Format::aBcde8b},
