@@ -79,7 +79,7 @@ bool HasFloat16Casts(const Symbol& symbol) {
   });
 }
 
-// Of graph passes, and of the stages of a plan.
+// The names of optional graph passes, and of optional stages of a plan.
 std::vector<std::string> NamesOfOptionalPasses() {
   std::vector<std::string> names = OptionalPasses();
   names.insert(names.end(), kOptionalPlanStages.begin(), kOptionalPlanStages.end());
@@ -104,7 +104,7 @@ TypeMap WithRandomKey(const Graph& graph, TypeMap types) {
   return types;
 }
 
-// As it is given.
+// Binds the model as it is given.
 BoundModel Unprepared(const GivenModel& model, const TypeMap& given_types, const CompileOptions& options) {
   Graph graph = model.symbol.ToGraph();
   const TypeMap input_types = WithRandomKey(graph, given_types);

@@ -42,11 +42,11 @@ struct BoundModel {
 
 // Throws ArgumentError that lists the variables without an array or a type.
 BoundModel BindModel(const GivenModel& model, const TypeMap& input_types, const CompileOptions& options);
-// The same model with the outputs of every operator, in graph order, before its own: nothing can be fused or left out.
+// Binds the model with the outputs of every operator, in graph order, before its own: nothing can be fused or left out.
 // The values are those of each node alone.
 BoundModel BindMonitoredModel(const GivenModel& model, const TypeMap& input_types, const CompileOptions& options);
 
-// The same model for other input shapes; names left out keep theirs. Throws ArgumentError for names that are no inputs
+// Binds the model for other input shapes; names left out keep theirs. Throws ArgumentError for names that are no inputs
 // (`input_names` are the ones to suggest) and UnsupportedError for a rank that the prepared model is not made for.
 BoundModel WithShapes(const BoundModel& model, const std::map<std::string, Shape>& input_shapes,
                       const std::vector<std::string>& input_names);

@@ -29,7 +29,7 @@ class Executor {
   Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
   ~Executor();
 
-  // The same model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
+  // Binds the model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
   std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
 
   // Inputs that a run needs, in graph order, and what comes out. Of a model that draws random numbers kRandomKey is
@@ -44,7 +44,7 @@ class Executor {
   // Inputs in the order of input_names(), row-major. Throws ArgumentError that lists every missing array, wrong shape
   // and wrong dtype. Runs of one executor are serialised.
   std::vector<NDArray> Run(const std::vector<NDArray>& inputs);
-  // Into arrays of the caller's.
+  // Writes into arrays of the caller's.
   void Run(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs);
 
   // Runs every node of symbol() by itself, then calls `monitor` for each visible output of each operator, in graph

@@ -79,7 +79,7 @@ std::string ProbePath(int num_threads) {
   return folder.empty() ? "" : folder + "/probe-" + MachineKey(num_threads) + ".json";
 }
 
-// Of an earlier process; whatever is wrong with the file, a new probe replaces it.
+// The probe of an earlier process; whatever is wrong with the file, a new probe replaces it.
 std::optional<MachineProbe> KnownProbe(int num_threads) {
   MachineProbe probe;
   try {
@@ -106,7 +106,7 @@ MachineProbe Probe(int num_threads) {
   return probe;
 }
 
-// Of machines with bfloat16 that is faster than float32.
+// The class of a machine whose bfloat16 is faster than float32.
 const char* FastClass(const MachineProbe& probe, int num_threads) {
   if (probe.bfloat16_flops >= kAmxRatio * probe.float32_flops) return "avx512_amx";
   return probe.float32_flops < kWideFlops * num_threads ? "avx512_bf16_fast" : "avx512_bf16_wide";

@@ -44,7 +44,7 @@ TypeMap TypesOfVariables(const Symbol& symbol, const TypeMap& given) {
   return types;
 }
 
-// With the types that follow from the others, such as those of labels.
+// Adds the types that follow from the others, such as those of labels.
 TypeMap Completed(const Symbol& symbol, const TypeMap& given) {
   const Graph graph = symbol.ToGraph();
   const Types types = InferPartial(graph, TypesOfVariables(symbol, given));
@@ -56,7 +56,7 @@ TypeMap Completed(const Symbol& symbol, const TypeMap& given) {
   return completed;
 }
 
-// Of the symbol's outputs, in their order.
+// The types of the symbol's outputs, in their order.
 std::vector<TensorType> OutputTypes(const Symbol& symbol, const TypeMap& variable_types) {
   const Graph graph = symbol.ToGraph();
   const Types types = Infer(graph, VariableTypes(graph, {}, TypesOfVariables(symbol, variable_types)));
@@ -286,7 +286,7 @@ void GradientExecutor::Pending::SetArrays(const Binding& binding, const std::vec
   RenewOutputs(binding);
 }
 
-// Those of the last run belong to whom they were handed to.
+// Allocates new arrays: those of the last run belong to whom they were handed to.
 void GradientExecutor::Pending::RenewOutputs(const Binding& binding) {
   for (std::size_t i = 0; i < binding.output_types.size(); ++i) {
     outputs[i] = NDArray(binding.output_types[i].dtype, binding.output_types[i].shape);

@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// Of one plan.
+// Collects the times of one plan's runs.
 class ProfileRecorder {
  public:
   explicit ProfileRecorder(std::shared_ptr<const onednn::Plan> plan);

@@ -20,7 +20,7 @@ class RecordedRun {
   RecordedRun(std::shared_ptr<GraphRunner> runner, std::shared_ptr<const DifferentiableGraph> graph,
               std::vector<NDArray> inputs, RandomKey key);
 
-  // Those of the graph.
+  // The outputs of the graph.
   std::vector<NDArray> Outputs() const;
 
   struct Result {
@@ -36,8 +36,8 @@ class RecordedRun {
     std::vector<std::optional<std::size_t>> gradients;  // by input: the output of `run` that it is, if not zero
     std::shared_ptr<RecordedRun> run;                   // nullptr where all are zero
   };
-  // The same gradients as outputs of a run that can itself be differentiated. Its inputs are the inputs, the arrays of
-  // Kept(), and the output_gradients; `differentiable` tells those whose gradients may be asked for.
+  // The gradients of Backward as outputs of a run that can itself be differentiated. Its inputs are the inputs, the
+  // arrays of Kept(), and the output_gradients; `differentiable` tells those whose gradients may be asked for.
   Derivative Derive(const std::vector<NDArray>& output_gradients, const std::vector<bool>& is_asked,
                     const std::vector<bool>& differentiable) const;
 

@@ -78,7 +78,7 @@ void RunInTurns(const TimedPlans& plans) {
   }
 }
 
-// Those that some layer can be computed by, each once.
+// The own kernels that some layer can be computed by, each once.
 std::vector<std::string> KernelsOf(const std::vector<LayerDecision>& decisions) {
   std::vector<std::string> names;
   for (const LayerDecision& layer : decisions) {
