@@ -45,10 +45,10 @@ class Comm {
   // Returns when all ranks have called it. Throws as Transfer::Wait does.
   virtual void Barrier() = 0;
 
-  // The same ranks with an order of messages of their own. All ranks call it, in the same order.
+  // A communicator of the same ranks with an order of messages of its own. All ranks call it, in the same order.
   virtual std::shared_ptr<Comm> Duplicate() = 0;
 
-  // Of what works with this end of the ranks.
+  // Buffers for what works with this end of the ranks.
   BufferPool& buffers() { return buffers_; }
 
   // To other ranks, in exchanges.

@@ -122,7 +122,7 @@ class LocalRanks {
     ThrowFailure();
   }
 
-  // The same error on all ranks, whoever sees it first.
+  // Throws the same error on all ranks, whoever sees it first.
   [[noreturn]] void ThrowFailure() const {
     if (is_mismatch_) throw ArgumentError(failure_);
     throw Error(failure_);
