@@ -54,7 +54,7 @@ py::tuple TupleOf(const Shape& shape);
 // An array that shares memory with `object` (NDArray, NumPy array, DLPack producer) wherever that is row-major, and is
 // a copy otherwise; nested sequences are what NumPy makes of them. `what` names the array in errors.
 Array ArrayOf(py::handle object, const std::string& what = "the array");
-// The same without any copy, for output: throws ArgumentError where memory cannot be shared or written.
+// Like ArrayOf, but without any copy, for output: throws ArgumentError where memory cannot be shared or written.
 Array WritableArrayOf(py::handle object, const std::string& what);
 
 Array ArrayFromDLPack(const py::object& producer);
