@@ -44,7 +44,7 @@ class ShapeRelation {
   bool changed_ = false;
 };
 
-// The same for element types.
+// Like ShapeRelation, for element types.
 class DTypeRelation {
  public:
   DTypeRelation(const Node& node, std::span<DType> in, std::span<DType> out) : node_(node), in_(in), out_(out) {}
@@ -95,7 +95,7 @@ inline constexpr const char* kOutDTypeAttr = "__out_dtype__";
 // Throws GraphError for contradictions, ArgumentError for names in `known` that are no variable.
 Types InferPartial(const Graph& graph, const TypeMap& known);
 
-// As above, and throws one GraphError that lists all entries that stayed unknown.
+// Like InferPartial, but throws one GraphError that lists all entries that stayed unknown.
 Types Infer(const Graph& graph, const TypeMap& known);
 
 // The rules of one node applied to the given input dtypes; empty where the node refuses them (`why` says how).

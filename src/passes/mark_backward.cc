@@ -10,7 +10,7 @@
 namespace amp {
 namespace {
 
-// The same entries with every operator in `phases`, by NodeId of their graph, and all that their subgraphs hold.
+// Copies the outputs with every operator in `phases`, by NodeId of their graph, and all that their subgraphs hold.
 std::vector<NodeEntry> WithPhases(const Graph& graph, const std::vector<Phase>& phases) {
   std::vector<NodePtr> made(graph.num_nodes());
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {

@@ -23,13 +23,13 @@ class Model {
 
   const Graph& graph() const { return graph_; }
   const ModelParams& arrays() const { return arrays_; }
-  // Of the graph's variables, and maybe of others.
+  // The types of the graph's variables, and maybe of others.
   const TypeMap& variable_types() const { return variable_types_; }
   const std::set<std::string>& parameters() const { return parameters_; }
 
   // Whether the variable is a parameter; false for an operator.
   bool IsParameter(NodeId id) const { return is_parameter_[id]; }
-  // By node: it reads no input of the model, at whatever distance.
+  // Says for each node whether it reads no input of the model, at whatever distance.
   std::vector<bool> ConstantNodes() const;
 
   // Types of the graph's variables alone, as far as they are known.

@@ -32,7 +32,7 @@ class StageClock {
   // Whether AMP_DUMP, and AMP_VERIFY, are set.
   static bool dumps();
   static bool verifies();
-  // With AMP_VERBOSE prints the time since construction, and how large what was made is.
+  // Prints, with AMP_VERBOSE, the time since construction, and how large what was made is.
   void Print(std::size_t count, const char* of_what) const;
   void Dump(const std::string& text) const;
 

@@ -18,7 +18,7 @@ struct RangeQuery {
   std::span<const TensorType* const> in_types;
   std::span<const TensorType* const> out_types;
 
-  // Of input 0; of output 0 where there is no input.
+  // The dtype of input 0; of output 0 where there is no input.
   DType dtype() const { return (in_types.empty() ? out_types : in_types)[0]->dtype; }
   // Elements of output 0 and of an input; 0 where that is unknown.
   double OutSize() const { return SizeOf(*out_types[0]); }
@@ -37,7 +37,7 @@ struct RangeRule {
   std::function<ValueRange(const RangeQuery&, int index)> of;
 };
 
-// The same for one interval after another.
+// A function of the ranges of two inputs.
 using RangeFunction = ValueRange (*)(const ValueRange& a, const ValueRange& b);
 inline RangeRule RangeOfTwo(RangeFunction function) {
   return {[function](const RangeQuery& q, int) { return function(q.in[0], q.in[1]); }};

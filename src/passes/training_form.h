@@ -35,7 +35,7 @@ class TrainingContext {
   std::vector<NodeEntry> Make(const char* op, AttrMap attrs, std::vector<NodeEntry> inputs) {
     return AllOutputs(make_(op, node_.name(), std::move(attrs), std::move(inputs)));
   }
-  // The same where several nodes take its place; `part` tells them apart.
+  // All outputs of one of several nodes that take its place; `part` tells them apart.
   std::vector<NodeEntry> MakePart(const std::string& part, const char* op, AttrMap attrs,
                                   std::vector<NodeEntry> inputs) {
     return AllOutputs(make_(op, node_.name() + "_" + part, std::move(attrs), std::move(inputs)));
@@ -43,7 +43,7 @@ class TrainingContext {
   std::vector<NodeEntry> Keep() { return keep_(); }
   // The seed and the number of the run: what random numbers depend on.
   NodeEntry RandomKey() { return key_(); }
-  // Of random numbers of a key, another one each time. Streams are numbered in the order of the graph, so that a
+  // A new number for a stream of a key's random numbers. Streams are numbered in the order of the graph, so that a
   // network draws the same numbers however its nodes are called: names that a program makes up count on.
   std::int64_t NextStream() { return stream_(); }
 

@@ -38,7 +38,7 @@ ValueRange Meet(const ValueRange& a, const ValueRange& b);
 // Rounded to `dtype`, which may lead out of the interval by one rounding, wrap or overflow.
 ValueRange RoundedTo(const ValueRange& range, DType dtype);
 
-// Of real numbers, before rounding.
+// The results of arithmetic on real numbers, before rounding.
 ValueRange Sum(const ValueRange& a, const ValueRange& b);
 ValueRange Difference(const ValueRange& a, const ValueRange& b);
 ValueRange Product(const ValueRange& a, const ValueRange& b);
@@ -49,7 +49,7 @@ ValueRange Maximum(const ValueRange& a, const ValueRange& b);
 ValueRange Minimum(const ValueRange& a, const ValueRange& b);
 // a - b * floor(a / b): of b's sign; 0 where b is 0.
 ValueRange Modulus(const ValueRange& a, const ValueRange& b);
-// Of a's sign.
+// The remainder with a's sign.
 ValueRange TruncatedModulus(const ValueRange& a, const ValueRange& b);
 ValueRange FloorQuotientOf(const ValueRange& a, const ValueRange& b);
 ValueRange PowerOf(const ValueRange& a, const ValueRange& b);

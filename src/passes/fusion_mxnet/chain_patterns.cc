@@ -135,7 +135,7 @@ FusionChain FullyConnectedLayers(const std::string& library) {
           .doc = "A fully connected layer and what MXNet fused with it; see its subgraph."};
 }
 
-// Of layers that are fused already.
+// Layers that are fused already, with the sum behind them.
 FusionChain LayersWithSums(const std::string& library) {
   FusionChain chain = FullyConnectedLayers(library);
   chain.seed = chain.op;

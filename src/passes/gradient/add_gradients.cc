@@ -26,7 +26,7 @@ class GradientBuilder {
     for (const NodePtr& node : graph.nodes()) names_.insert(node->name());
   }
 
-  // Of one output of the graph.
+  // Adds the gradient of one output of the graph; absent: ones.
   void AddOutput(const NodeEntry& output, const std::optional<NodeEntry>& gradient) {
     const EntryId entry = graph_.EntryOf(output);
     if (!depends_[graph_.NodeOf(entry)]) return;

@@ -41,7 +41,7 @@ class DifferentiableGraph {
   // No other graph has the same.
   std::uint64_t id() const { return id_; }
   std::size_t num_inputs() const { return inputs_.size(); }
-  // Of the symbol that was given; the forward half has them first.
+  // The number of the symbol's outputs; the forward half has them first.
   std::size_t num_outputs() const { return num_outputs_; }
   // Runs depend on kRandomKey.
   bool is_random() const { return is_random_; }

@@ -14,7 +14,7 @@ namespace amp {
 struct GradientOptions {
   // Batch norms use the statistics of the batch, dropout drops. Otherwise everything is as at inference.
   bool is_train = true;
-  // By output of the symbol; what is missing is ones.
+  // The gradient of each output of the symbol; what is missing is ones.
   std::vector<std::optional<Symbol>> output_gradients = {};
   // Changes the graph, in training form, before gradients are taken of it; it keeps the outputs. Absent: nothing does.
   std::function<Graph(const Graph&)> prepare = nullptr;

@@ -50,7 +50,7 @@ class GradientContext {
   Term out(int i = 0) { return {this, {node_, static_cast<std::uint32_t>(i)}}; }
 
   bool has_gradient(int output) const { return output_gradients_[static_cast<std::size_t>(output)].has_value(); }
-  // Of an output; zeros where none has arrived.
+  // The gradient of an output; zeros where none has arrived.
   Term gradient(int output = 0);
 
   // Whether the gradient of input i is needed.
@@ -124,7 +124,7 @@ struct ZeroGradient {
   std::string reason;
 };
 
-// Of a loss and of what a program defines: the gradient of the inputs is asked for even where none arrives, behind
+// Marks a loss and what a program defines: the gradient of the inputs is asked for even where none arrives, behind
 // BlockGrad or a comparison, since it need not depend on those of the outputs.
 struct HasOwnGradient {
   std::function<bool(const Node&)> holds = [](const Node&) { return true; };
@@ -140,7 +140,7 @@ struct NoGradient {
 // summed: a sum of float32 is not rounded on its way through a cast.
 struct DifferentiatesEachReader {};
 
-// Of a backward operator: a variable's gradient that it computes replaces what it was to be added to.
+// Marks a backward operator: a variable's gradient that it computes replaces what it was to be added to.
 struct AlwaysWrites {};
 
 // The gradient of the only input is that of the output times this derivative.

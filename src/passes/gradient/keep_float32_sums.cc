@@ -14,8 +14,8 @@ bool IsBackward(const Node& node) { return !node.is_variable() && node.phase() =
 
 bool IsCast(const Node& node) { return !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kCasts; }
 
-// As far as they are known. What is cast and of no known dtype is float32, unless whoever binds the graph says
-// something else: casts behind the product then have to round.
+// The types as far as they are known. What is cast and of no known dtype is float32, unless whoever binds the graph
+// says something else: casts behind the product then have to round.
 Types PresumedTypes(const Graph& graph) {
   Types types = InferPartial(graph, {});
   TypeMap presumed;
@@ -34,7 +34,7 @@ class SumFinder {
   explicit SumFinder(const Graph& graph)
       : graph_(graph), types_(PresumedTypes(graph)), is_read_wide_(graph.num_entries()) {}
 
-  // By node: a product that is to write float32.
+  // Says for each node whether it is a product that is to write float32.
   std::vector<bool> Run() {
     std::vector<bool> found(graph_.num_nodes());
     for (NodeId id = static_cast<NodeId>(graph_.num_nodes()); id-- > 0;) {

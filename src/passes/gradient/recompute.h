@@ -16,7 +16,7 @@ inline constexpr const char* kForceMirroringAttr = "__force_mirroring__";
 // budget counts the bytes of one rank: what it gives is kept.
 struct ExchangesMessages {};
 
-// By node of a graph: whether it is computed again for the backward pass.
+// Says for each node of a graph whether it is computed again for the backward pass.
 using Recomputed = std::vector<bool>;
 
 // Backward nodes read copies of the recomputed forward nodes. A copy reads copies of what is recomputed, and otherwise
@@ -28,7 +28,7 @@ using Recomputed = std::vector<bool>;
 // not computed.
 Graph Recompute(const Graph& graph, const Recomputed& recomputed);
 
-// With all nodes recomputed that ask for it by attribute.
+// Recomputes all nodes that ask for it by attribute, except dropout.
 Graph RecomputeMarked(const Graph& graph);
 
 // The most bytes of forward tensors, kept or computed again, that are alive at one time of the backward pass. Variables

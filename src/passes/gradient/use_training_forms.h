@@ -18,7 +18,7 @@ inline constexpr const char* kRandomKey = "__random_key__";
 // what a loop cannot do, such as moving an auxiliary state that differs from step to step.
 RewriteResult UseTrainingForms(const Graph& graph);
 
-// The same for nodes that draw random numbers at inference, too: what inference runs.
+// Replaces only nodes that draw random numbers at inference, too: what inference runs.
 RewriteResult UseRandomForms(const Graph& graph);
 
 // What auxiliary states of a training graph become in one step: {name, new value}. A state that several nodes move is

@@ -33,7 +33,7 @@ Algebra AlgebraOf(const Node& node) {
   return fact != nullptr && node.inputs().size() == 2 ? fact->of(node) : Algebra::kOther;
 }
 
-// By what the node multiplies its input.
+// The factor by which the node multiplies its input.
 std::optional<double> ScaleOf(const Node& node) {
   const std::string& op = node.op_name();
   if (op == "_mul_scalar") return node.Attr<double>("scalar");

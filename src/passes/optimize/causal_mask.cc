@@ -12,7 +12,7 @@ using Counts = std::vector<std::int64_t>;  // of the keys that a row sees, row b
 std::int64_t RowsOf(const Shape& scores) { return scores[scores.rank() - 2]; }
 std::int64_t KeysOf(const Shape& scores) { return scores[scores.rank() - 1]; }
 
-// Of a row that sees the first keys; nullopt for other rows.
+// The number of keys that a row sees where these are the first ones; nullopt for other rows.
 std::optional<std::int64_t> NumSeen(std::span<const double> row, const SightOf& sight) {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kSeesAll = std::numeric_limits<std::int64_t>::max(
 // all other masks. `shape`: of the mask, which is broadcast to that of scores (heads..., M, N).
 std::optional<std::int64_t> RowOffsetOfMask(std::span<const double> mask, const Shape& shape, const Shape& scores,
                                             const SightOf& sight);
-// The same where a query sees the first so many keys: lengths (heads..., M).
+// The offset of lengths (heads..., M), where a query sees the first so many keys.
 std::optional<std::int64_t> RowOffsetOfLengths(std::span<const double> lengths, const Shape& scores);
 
 }  // namespace amp

@@ -8,7 +8,7 @@
 namespace amp {
 namespace {
 
-// Of one tensor. Larger ones take too long, and too much memory, for what is known only while a plan is made.
+// Larger tensors take too long, and too much memory, for what is known only while a plan is made.
 constexpr std::int64_t kMaxConstantElements = std::int64_t{1} << 24;
 
 bool IsIgnored(const Node& node, std::size_t slot) { return FactsOf(node).RoleOf(slot) == SlotRole::kIgnored; }

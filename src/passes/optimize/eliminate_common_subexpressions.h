@@ -12,12 +12,12 @@ namespace amp {
 struct MergePolicy {
   bool (*may_merge)(const Graph& graph, NodeId id);
   bool (*compares)(const std::string& attr);
-  // Of equal nodes the first in the graph remains; otherwise an output of the graph, if there is one, then the first in
-  // the alphabet, whatever their order.
+  // Whether the first of equal nodes in the graph remains; otherwise an output of the graph, if there is one, then the
+  // first in the alphabet, whatever their order.
   bool keeps_first = false;
 };
 
-// By what operators compute: hidden attributes are notes, but for those that make a dtype or say how to round.
+// Compares what operators compute: hidden attributes are notes, but for those that make a dtype or say how to round.
 extern const MergePolicy kMergeEqual;
 
 // Outputs of the graph all remain, but nothing else reads the others.

@@ -32,7 +32,7 @@ struct FoldedNames {
 
 struct FoldResult {
   RewriteResult rewrite;
-  // By name of the parameter: what replaces a weight or bias, and biases that are new. All float32.
+  // What replaces a weight or bias, and biases that are new, by name of the parameter. All float32.
   std::map<std::string, NDArray> arrays;
   std::set<std::string> dropped;  // parameters that the graph read and reads no more
   FoldedNames names;

@@ -198,8 +198,8 @@ class Propagator {
     return copy;
   }
 
-  // As pooling of single elements where that is possible, for which there are fast primitives in all layouts. Averages:
-  // a maximum knows no negative infinity.
+  // Pools single elements where that is possible: there are fast primitives in all layouts. Else slices. The pooling
+  // averages: a maximum knows no negative infinity.
   Node::Spec Subsampling(EntryId entry, NodeEntry source, const Strides& steps) const {
     const TensorType& type = types_[entry];
     const std::size_t n = steps.size() - 2;

@@ -103,8 +103,8 @@ class DecisionRewriter {
     }
   }
 
-  // Of all casts of one tensor to one dtype that a conversion before this one made, the one that stands for all,
-  // whatever the order of nodes: an output of the graph, because it has a name to keep, then the first in the alphabet.
+  // Chooses, of all casts of a tensor to a dtype that an earlier conversion made, the one that stands for all, whatever
+  // the order of nodes: an output of the graph, because it has a name to keep, then the first in the alphabet.
   void ChooseExistingCasts() {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
       const Node& node = graph_.node(id);

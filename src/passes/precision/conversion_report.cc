@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of a node after the conversion that was none before.
+// The origin of a node that the conversion made.
 constexpr NodeId kMade = std::numeric_limits<NodeId>::max();
 
 Json ReasonJson(const char* reason_class, const char* kind, const std::string& text, Json because_of = nullptr) {

@@ -67,14 +67,14 @@ struct ConvertOptions {
   // The model will be trained: its gradients are computed in the same precision. What depends on values of parameters
   // is not for it: they change, so batch norms are not folded, and no parameter is cast offline.
   bool training = false;
-  // Of policy optimal with a machine: no node goes low where that does not pay for the model as a whole, see PaysOff.
+  // No node goes low where that does not pay for the whole model (PaysOff). Needs policy optimal and a machine.
   bool only_if_it_pays = false;
   // The variables whose gradients are computed, where predicted times count those. Absent: the parameters, or all
   // variables of a model without parameters.
   std::optional<std::set<std::string>> differentiated = {};
-  // Of policy graphamp alone. Absent: DefaultPreset().
+  // The preset of policy graphamp. Absent: DefaultPreset().
   std::optional<GraphAmpPreset> preset = {};
-  // Of policy graphamp alone: node -> category, of the strength of `force`.
+  // The categories of single nodes under policy graphamp, as strong as `force`.
   std::map<std::string, GraphAmpCategory> categories = {};
 };
 

@@ -35,8 +35,8 @@ class Machine {
   virtual ~Machine() = default;
 
   virtual std::unique_ptr<PrecisionCosts> CostsOf(const Model& model) const = 0;
-  // Of forward and backward together: a node's time contains that of its gradients, a cast's that of its gradient's
-  // cast. `differentiated` names the variables whose gradients are computed.
+  // The costs of forward and backward together: a node's time contains that of its gradients, a cast's that of its
+  // gradient's cast. `differentiated` names the variables whose gradients are computed.
   virtual std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model& model,
                                                           const std::set<std::string>& differentiated) const = 0;
   // The part of a model's time that low precision has to gain there: predictions of whole models err.

@@ -137,7 +137,7 @@ std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
   return asks_machine ? std::optional(Minimize::kTime) : std::nullopt;
 }
 
-// By EntryId: whether times depend on its shape. Labels that inference ignores may be of any shape.
+// Says for each EntryId whether times depend on its shape. Labels that inference ignores may be of any shape.
 std::vector<bool> TimedEntries(const Graph& graph) {
   std::vector<bool> timed(graph.num_entries());
   for (const NodeEntry& output : graph.outputs()) timed[graph.EntryOf(output)] = true;

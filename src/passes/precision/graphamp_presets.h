@@ -21,7 +21,7 @@ const char* NameOf(GraphAmpCategory category);
 
 struct GraphAmpPreset {
   std::string name = "mp1";  // "mp0" to "mp4", or "custom"
-  // Of a custom one: operators by name or alias, and the category of all others.
+  // The lists of a custom one: operators by name or alias, and the category of all others.
   std::vector<std::string> allow = {}, infer = {}, deny = {};
   GraphAmpCategory rest = GraphAmpCategory::kDeny;
 

@@ -40,7 +40,7 @@ struct MinimumCut {
   Capacity flow = 0;               // from the source to the sink
 };
 
-// Of all minimum cuts the one with the smallest sink side. There is only one, so the result does not depend on the
+// The minimum cut with the smallest sink side. There is only one, so the result does not depend on the
 // order of vertices and arcs. Push-relabel: the highest label first, with gaps and global relabelling.
 // Throws ArgumentError where the capacities out of the source sum to more than 2^60.
 MinimumCut FindMinimumCut(const FlowNetwork& network);

@@ -8,7 +8,7 @@
 
 namespace amp {
 
-// By its own name or an alias; nullptr where there is none.
+// The operator with this name or alias; nullptr where there is none.
 inline const Op* FindOp(const std::string& name) { return OpRegistry::Get().Find(kMXNetDomain, name); }
 
 // All names, to suggest one in place of another.

@@ -8,7 +8,7 @@
 namespace amp {
 namespace {
 
-// Of a sum of terms that cancel: a result of this part of the largest term survives the rounding of several terms.
+// A sum of terms that cancel survives their rounding where it is at least this part of the largest term.
 constexpr double kFarFromZero = 0x1p-5;
 // Ends of intervals are those of float32 arithmetic.
 constexpr double kRangeSlack = 0x1p-10;

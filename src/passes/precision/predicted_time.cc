@@ -85,7 +85,7 @@ class TimePrediction {
     if (IsLossless(origins_[origin].dtype, dtype)) return origin;
     OriginId& rounded = casts_.emplace(std::pair(origin, dtype), kNone).first->second;
     if (rounded == kNone) rounded = AddOrigin(output, dtype);
-    // Of several casts the first in the alphabet, whatever the order of nodes.
+    // The first of several casts in the alphabet stands for all, whatever the order of nodes.
     EntryId& entry = origins_[rounded].entry;
     if (graph_.EntryName(output) < graph_.EntryName(entry)) entry = output;
     return rounded;

@@ -7,8 +7,8 @@
 
 namespace amp {
 
-// Of any decision, whoever made it: nodes, the casts that ApplyDecision would make, and fusions that these prevent.
-// Throws ArgumentError for a machine whose times are negative or too large to add.
+// The time of any decision, whoever made it: nodes, the casts that ApplyDecision would make, and fusions that these
+// prevent. Throws ArgumentError for a machine whose times are negative or too large to add.
 Picoseconds PredictTime(const Model& model, const Decision& decision, const PrecisionCosts& costs);
 
 // The decision that changes nothing of the model; `like` has the reasons.

@@ -243,7 +243,7 @@ class CastMover {
     return all_exist || all_widened ? shared : Reason::kNone;
   }
 
-  // Of the outputs that are read.
+  // The number of elements of the outputs that are read; 0 where it is unknown.
   std::int64_t OutputElements(NodeId id) const {
     std::int64_t sum = 0;
     for (const EntryId output : c_.graph.OutputsOf(id)) {

@@ -11,7 +11,7 @@
 
 namespace amp {
 
-// Of the parameters that a graph reads. Bytes are those of known shapes.
+// Counts the parameters that a graph reads. Bytes are those of known shapes.
 struct ParameterCount {
   std::int64_t number = 0, bytes = 0;
 };

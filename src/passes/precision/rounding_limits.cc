@@ -122,8 +122,7 @@ class LimitFinder {
            (sensitivity.is_divisor && poles_.MayVanish(output)) || MayGrow(id, output);
   }
 
-  // Of float16, whose largest number is small: whether the node may give more than that where all that it reads is not
-  // larger than that.
+  // Whether the node may give more than float16's largest number where nothing that it reads is larger than that.
   bool MayGrow(NodeId id, EntryId output) {
     if (target_ != DType::kFloat16 || !IsFloat(types_[output].dtype)) return false;
     if (ranges_[output].Magnitude() <= limits_.largest) return false;

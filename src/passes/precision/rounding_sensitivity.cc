@@ -10,14 +10,14 @@
 namespace amp {
 namespace {
 
-// Of an angle, in radians: about the error that the sine of an angle of one turn has in bfloat16.
+// The largest error of an angle, in radians: about the error that the sine of an angle of one turn has in bfloat16.
 constexpr double kMaxAngleError = 1.0 / 64;
-// Of what may not reach the end of a domain.
+// The largest error of what may not reach the end of a domain.
 constexpr double kMaxDomainError = 1.0 / 64;
 
 constexpr EntryId kNowhere = Reason::kNone;
 
-// Of several reasons the first; that of integers, because nothing overrides it.
+// Keeps the first of several reasons, or that of integers, because nothing overrides it.
 void Amplify(Reason* all, const Reason& one) {
   const bool is_integer = one.kind == ReasonKind::kIntegers && all->kind != ReasonKind::kIntegers;
   if (all->kind == ReasonKind::kReadsLow || is_integer) *all = one;
@@ -129,7 +129,7 @@ class SensitivityFinder {
     }
   }
 
-  // By entry: the tensor that a cast of the program rounded to it, directly or through other casts and moves.
+  // Finds for each entry the tensor that the program's casts rounded to it, directly or through other casts and moves.
   void FindRounded(const Types& types) {
     const auto is_cast = [](const NodePtr& node) { return IsCastOfProgram(*node); };
     if (std::none_of(graph_.nodes().begin(), graph_.nodes().end(), is_cast)) return;

@@ -10,8 +10,8 @@
 
 namespace amp {
 
-// Of one tensor, by what reads it directly or through operators that only move data (the first four), or that compute
-// (the others).
+// The sensitivity of one tensor, by what reads it directly or through operators that only move data (the first four),
+// or that compute (the others).
 struct RoundingSensitivity {
   bool is_position = false;  // an index, a length, an axis
   bool is_exact = false;     // read where the smallest change may change the result by a whole step

@@ -86,7 +86,7 @@ TensorRoots::RootId TensorRoots::Convert(RootId from, EntryId output, DType dtyp
   if (is_open && dtype == c_.options.target) return from;  // nothing but readers of the target follows
   const auto [place, is_new] = rounded_.emplace(std::pair(from, dtype), static_cast<RootId>(roots_.size()));
   if (is_new) AddFixed(output, dtype);
-  // Of several casts the first in the alphabet, whatever the order of nodes.
+  // The first of several casts in the alphabet stands for all, whatever the order of nodes.
   EntryId& entry = roots_[place->second].entry;
   if (c_.graph.EntryName(output) < c_.graph.EntryName(entry)) entry = output;
   return place->second;

@@ -38,7 +38,7 @@ ValueRange RangeOfElements(const T* values, std::int64_t count) {
   return {low, high, AllWhole(values, count)};
 }
 
-// Of inputs that the model itself uses as positions.
+// Limits inputs that the model itself uses as positions.
 void LimitPositions(const Model& model, std::vector<ValueRange>* ranges) {
   const Graph& graph = model.graph();
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {

@@ -25,8 +25,8 @@ class RangeEvaluator {
   std::vector<const TensorType*> in_types_, out_types_;
 };
 
-// By entry, in linear time. Parameters with values have their real extremes; inputs of the model are anything that
-// their dtypes allow, except where an operator reads them as positions in a table (IndexLimit).
+// Finds the range of each entry, in linear time. Parameters with values have their real extremes; inputs of the model
+// are anything that their dtypes allow, except where an operator reads them as positions in a table (IndexLimit).
 std::vector<ValueRange> FindValueRanges(const Model& model);
 
 // The extremes of the elements that are numbers, and whether all are whole; of float32 and integers.
