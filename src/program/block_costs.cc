@@ -94,7 +94,7 @@ std::optional<NodeId> BlockCosts::Before(NodeId id, std::vector<NodeId>* functio
   return is_last || !IsUngroupedConvolution(graph.node(id)) ? std::nullopt : std::optional(id);
 }
 
-// The same of the convolution that reads what the node makes. Adds the functions in their order.
+// Like Before, for the convolution that reads what the node makes. Adds the functions in their order.
 std::optional<NodeId> BlockCosts::Behind(NodeId id, std::vector<NodeId>* functions) const {
   const Graph& graph = model_.graph();
   const Consumer* reader = graph.OnlyReaderOf(id);

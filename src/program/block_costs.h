@@ -14,7 +14,7 @@
 
 namespace amp {
 
-// Of the steps that every run executes.
+// The seconds of the steps that every run executes.
 double SecondsOfRun(const Program& program, const MachineTable& machine);
 
 class BlockCosts {

@@ -36,7 +36,7 @@ struct BodyRequest {
   std::string key;  // the same whenever the same graph is lowered; no other body of the model has it
   const ControlFlowBody& body;
   std::vector<TensorType> inputs;  // by variable
-  // By variable: the value name of the parameter that it is in every run, or "" where it changes.
+  // For each variable the value name of the parameter that it is in every run, or "" where it changes.
   std::vector<std::string> parameters;
 };
 

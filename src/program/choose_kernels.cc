@@ -100,7 +100,7 @@ class KernelChoices {
     }
   }
 
-  // Of some steps; 0 where no times are predicted.
+  // The seconds of some steps; 0 where no times are predicted.
   double SecondsOf(const std::vector<StepId>& steps, std::size_t begin, std::size_t end) const {
     double seconds = 0;
     for (std::size_t i = begin; i < end; ++i) seconds += Seconds(graph_.step(steps[i])).value_or(0);
@@ -192,7 +192,7 @@ class KernelChoices {
     return machine_->Seconds(FeaturesOf(step, program_.TypesOf(step)));
   }
 
-  // Of weights that are not the same in every run.
+  // The seconds to pack weights that are not the same in every run.
   double PackingSeconds(const Step& step) const {
     double seconds = 0;
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {

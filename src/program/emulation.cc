@@ -7,8 +7,8 @@
 namespace amp {
 namespace {
 
-// Those that say how the node computes: output 0's, and the operands' where they may differ from it. A bias is none: it
-// is added to the float32 sum.
+// The dtypes that say how the node computes: output 0's, and the operands' where they may differ from it. A bias is
+// none: it is added to the float32 sum.
 std::vector<DType> ComputeDTypes(const Node& node, const std::vector<TensorType>& in,
                                  const std::vector<TensorType>& out) {
   std::vector<DType> dtypes{out[0].dtype};

@@ -15,7 +15,7 @@ class Emulation {
   bool IsEmulated(DType dtype) const {
     return dtype == DType::kFloat16 || (dtype == DType::kBFloat16 && !native_bf16_);
   }
-  // As a primitive sees a tensor of this type.
+  // The type as which a primitive sees a tensor of this one.
   TensorType Widened(TensorType type) const;
   // The node must run between casts.
   bool IsNeededFor(const LowerContext& context) const;

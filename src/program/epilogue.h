@@ -29,7 +29,7 @@ struct LinearEpilogue {
 };
 std::optional<LinearEpilogue> LinearEpilogueOf(const Epilogue& epilogue);
 
-// Of strides, dilations and pads, one per axis.
+// Whether all strides, dilations or pads, one per axis, are `value`.
 bool AreAll(const IntTuple& values, std::int64_t value);
 
 // Whether the inputs of a convolution, deconvolution or dense layer have a bias before the operands of post-ops.

@@ -23,8 +23,8 @@ Picoseconds InPicoseconds(double seconds) {
   return static_cast<Picoseconds>(std::llround(std::min(seconds, 1e3) * 1e12));
 }
 
-// By NodeId: every run does without it. What labels are computed from may have any shape. In training, parameters
-// change between runs.
+// Says for each NodeId whether every run does without it. What labels are computed from may have any shape. In
+// training, parameters change between runs.
 std::vector<bool> FreeNodes(const Model& model, bool is_training) {
   std::vector<bool> free = model.ConstantNodes();
   if (is_training) free.assign(free.size(), false);
@@ -33,7 +33,7 @@ std::vector<bool> FreeNodes(const Model& model, bool is_training) {
   return free;
 }
 
-// By EntryId: whether its gradient is computed.
+// Says for each EntryId whether its gradient is computed.
 std::vector<bool> EntriesWithGradients(const Graph& graph, const std::optional<std::set<std::string>>& differentiated) {
   if (!differentiated) return {};
   std::vector<bool> found(graph.num_entries());
@@ -47,7 +47,7 @@ std::vector<bool> EntriesWithGradients(const Graph& graph, const std::optional<s
   return found;
 }
 
-// Of the operators of a training graph that draw random numbers.
+// The type of kRandomKey, which the random operators of a training graph read.
 const TensorType kKeyType{DType::kInt64, Shape{2}};
 
 // What the graph and the gradients of these variables are together. The gradients of outputs have the types of the
@@ -220,7 +220,7 @@ double GraphCosts::SecondsOf(NodeId id, const std::vector<DType>& inputs, const 
   const std::string key = KeyOf(id, inputs, outputs, part);
   if (const auto found = seconds_.find(key); found != seconds_.end()) return found->second;
   LoweredGraph lowered = Lower(Alone(id, inputs, outputs, part), {.native_bf16 = part.native_bf16});
-  // As plans in mode fast do. What timing chose is no part of it: dtypes stay as they are when a model is tuned.
+  // Fuses as plans in mode fast do. What timing chose is no part of it: dtypes stay when a model is tuned.
   if (part.with_gradients) FuseMaps(NumericMode::kFast, &lowered.program);
   const bool is_float32 = std::none_of(inputs.begin(), inputs.end(), IsLowPrecision) || !part.native_bf16;
   if (is_float32 || !parameters_behind_[id]) {

@@ -24,8 +24,8 @@ class GraphCosts : public PrecisionCosts {
   Picoseconds OfCast(EntryId entry, DType from, DType to) const override;
   Picoseconds OfLostFusion(EntryId entry, const Consumer& reader) const override;
 
-  // By NodeId: a low-precision node that is faster in float32 between casts than in the machine's own arithmetic. Where
-  // the library has none, only sums of products are asked.
+  // Says for each NodeId whether a low-precision node is faster in float32 between casts than in the machine's own
+  // arithmetic. Where oneDNN has none, only sums of products are asked.
   std::vector<bool> FasterInFloat32() const;
 
  private:

@@ -21,7 +21,7 @@ class KernelOperands {
   void* output(std::size_t i = 0) const { return Begin(outputs_[i]); }
   std::size_t num_inputs() const { return inputs_.size(); }
   std::size_t num_outputs() const { return outputs_.size(); }
-  // As many bytes as the kernel asked for; they may hold anything.
+  // The bytes that the kernel asked for; they may hold anything.
   void* scratch() const { return scratch_; }
 
  private:

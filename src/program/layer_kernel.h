@@ -84,9 +84,9 @@ class Layer {
   // Whether the result can be written so. It is asked for in LayoutOfResult.
   virtual bool Writes(const StridedTensor& result) const = 0;
   virtual OperandLayout LayoutOfResult() const = 0;
-  // Of an input whose layout is kPacked.
+  // The packing of an input whose layout is kPacked.
   virtual PackedWeights Pack(std::size_t input) const = 0;
-  // Of operands that are as the layer asked for. Threads are those of the scope.
+  // A kernel for operands that are as the layer asked for. Threads are those of the scope.
   virtual std::unique_ptr<const OwnKernel> Make(const LayerOperands& operands) const = 0;
 };
 
@@ -103,7 +103,7 @@ struct LayerKernel {
   // The layer of a site; nullopt where the kernel cannot compute it, or loses accuracy. The only place that says no:
   // what it accepts is laid out, packed and run.
   std::optional<LayerMatch> (*match)(const LayerSite& site);
-  // As long as the kernel is not measured on the machine, it has to take less than this part of oneDNN's time.
+  // While the kernel is not measured on the machine, it has to take less than this part of oneDNN's time.
   double max_time_ratio;
   // How many producers it computes, too: the one that makes the first input, and so on. They are removed.
   std::size_t fused_producers = 0;

@@ -46,7 +46,7 @@ class LowerContext {
   ValueId Constant(const NDArray& array, const std::string& name);
   // Adds a step and returns its output.
   ValueId Emit(StepSpec spec, std::vector<ValueId> inputs, TensorType type);
-  // The same for a step with several outputs.
+  // Like Emit, for a step with several outputs.
   std::vector<ValueId> EmitSeveral(StepSpec spec, std::vector<ValueId> inputs, std::vector<TensorType> types);
   // `value` is output i.
   void SetOut(int i, ValueId value) { outputs_[i] = value; }
@@ -61,9 +61,9 @@ class LowerContext {
   ValueId Reshape(ValueId value, Shape shape);
   ValueId Permute(ValueId value, std::vector<int> axes);
   ValueId Cast(ValueId value, DType dtype);
-  // The same for a cast of a conversion, which makes no finite number infinite.
+  // Like Cast, for a cast of a conversion, which makes no finite number infinite.
   ValueId CastOfConversion(ValueId value, DType dtype);
-  // The same for a cast of the program: a step even where the dtype is that of `value`.
+  // Like Cast, for a cast of the program: a step even where the dtype is that of `value`.
   ValueId CastOfProgram(ValueId value, DType dtype);
   // Input i. A parameter, or a cast of one, is widened from bfloat16, once: our kernels read biases in float32.
   ValueId Bias(int i);

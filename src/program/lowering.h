@@ -16,7 +16,7 @@ namespace amp {
 struct LowerOptions {
   bool reference = false;  // every node runs on its reference kernel
   bool native_bf16 = true;
-  // By NodeId: the node computes in float32 between casts all the same; empty: none does.
+  // Says for each NodeId whether the node computes in float32 between casts all the same; empty: none does.
   std::vector<bool> in_float32 = {};
   AlternateSettings alternate = {.backward = false};
   // Nodes that a later stage cannot run, with the reason: they run on their reference kernels.

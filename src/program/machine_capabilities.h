@@ -5,7 +5,7 @@
 
 namespace amp {
 
-// Of oneDNN's blocked layouts with and without AVX-512: as many channels as a vector register holds floats.
+// The blocks of oneDNN's layouts with and without AVX-512: as many channels as a vector register holds floats.
 inline constexpr std::int64_t kWideChannelBlock = 16, kNarrowChannelBlock = 8;
 
 // Made by CapabilitiesOfThisCpu (dnnl/cpu_info.h) and by MachineTable, which reads them from a machine file.

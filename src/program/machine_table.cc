@@ -85,7 +85,7 @@ SampleKey WithoutOutput(SampleKey key) {
   return key;
 }
 
-// Of all operators that run on reference kernels; other keys as they are.
+// The key of all operators that run on reference kernels; other keys as they are.
 SampleKey AnyCall(const SampleKey& key) { return key.reference_call.empty() ? key : SampleKey{key.step}; }
 
 // A point and, last, the ratio.
@@ -228,7 +228,7 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
   return start_seconds_ + std::max(cost.flops / speed, TrafficSeconds(static_cast<double>(cost.bytes())));
 }
 
-// Of the key; else of that without layout, of that which writes what it reads, of all operators on reference kernels.
+// The samples of the key; else of that without layout, of that which writes what it reads, of all reference kernels.
 const std::vector<MachineTable::Sample>* MachineTable::SamplesOf(const SampleKey& asked) const {
   const SampleKey key = Normalised(asked), general = WithoutLayout(key);
   for (const SampleKey& known : {key, general, WithoutOutput(general), AnyCall(general)}) {

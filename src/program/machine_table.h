@@ -52,13 +52,13 @@ class MachineTable : public Machine {
   bool IsKnown(const StepFeatures& step) const { return SamplesFor(step) != nullptr; }
   // What timing chose on this machine.
   const TunedKernels& tuned() const { return tuned_; }
-  // Of reading or writing so many bytes beside other work.
+  // The seconds of reading or writing so many bytes beside other work.
   double TrafficSeconds(double bytes) const;
   // What a function adds to elements that are written anyway, where it takes `alone` for all of them by itself.
   double PostOpSeconds(double alone, double elements) const;
-  // The same table of a machine whose arithmetic runs at other speeds (operations per second, by dtype).
+  // The text of this table for a machine whose arithmetic runs at other speeds (operations per second, by dtype).
   std::string ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const;
-  // The same machine with a record of what timing chose.
+  // This table with a record of what timing chose.
   std::shared_ptr<const MachineTable> WithTuned(TunedKernels tuned) const;
   const std::map<DType, double>& flops_per_second() const { return flops_per_second_; }
 

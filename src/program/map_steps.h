@@ -11,7 +11,7 @@ namespace amp {
 
 kernels::MapOp MapOpOf(BinaryKind kind);
 
-// As `beta` of a relu, which has no use for it: NaN stays NaN where the relu is a step of its own. As in MXNet this is
+// The `beta` of a relu, which has no use for it: NaN stays NaN where the relu is a step of its own. As in MXNet this is
 // what operator `relu` does, and layers give 0.
 inline constexpr float kReluKeepsNaN = 1;
 

@@ -69,7 +69,7 @@ std::set<std::string> WithForced(const Graph& graph, std::set<std::string> kept)
   return kept;
 }
 
-// Of the marked parameters: what their arrays are to be again.
+// The dtypes that the arrays of the marked parameters are to have again.
 std::map<std::string, DType> WidenedParameters(const Graph& graph) {
   std::map<std::string, DType> widened;
   for (const NodeId id : graph.variables()) {

@@ -73,7 +73,7 @@ struct PackWeightsSpec {
   std::shared_ptr<const PackedWeights> packed;
   void Refine(const StepTypes& types, StepCost* cost) const;
 };
-// As a convolution's, with weights (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
+// The fields are a convolution's. Weights are (O, I, k...) or (G, O/G, I/G, k...); padding is cut off the output.
 struct DeconvolutionSpec {
   static constexpr StepKind kKind{.name = "deconvolution", .chooses_layouts = true, .by_onednn = true};
   IntTuple strides, dilates, pads_begin, pads_end;
@@ -236,7 +236,7 @@ struct CastSpec {
   bool is_of_program = false;  // what it reads and writes has the values of its dtype, see Value::is_exact
   bool stays_finite = false;   // to float16: finite numbers that are too large become the largest one
 };
-// The same elements in row-major order under another shape; no work where the layout is row-major.
+// The elements in row-major order under another shape; no work where the layout is row-major.
 struct ReshapeSpec {
   static constexpr StepKind kKind{.name = "reshape", .is_view = true};
 };
@@ -257,7 +257,7 @@ struct SliceSpec {
   static constexpr StepKind kKind{.name = "slice"};
   IntTuple begins;
 };
-// The same elements in another layout of memory. Only layout assignment makes these.
+// The elements in another layout of memory. Only layout assignment makes these.
 struct ReorderSpec {
   static constexpr StepKind kKind{.name = "reorder"};
 };
@@ -324,7 +324,7 @@ struct Step {
   // It may not lose denormals (passes/alternate.h). kF32: nothing of it is bfloat16 arithmetic, and casts round.
   std::optional<AlternateMode> alternate = {};
 
-  // As the chosen kernel of ours computes it; null: it is computed as its spec says.
+  // The layer of the chosen kernel of ours; null: the step is computed as its spec says.
   const Layer* layer() const { return choice ? choice->layer.get() : nullptr; }
 };
 

@@ -13,14 +13,14 @@ struct TensorType;
 
 struct StepCost {
   double flops = 0;  // of sums of products, a multiplication and an addition counted as two; 0 for all others
-  // Of operands and results, each once and whole (a lookup reads less).
+  // The bytes of operands and results, each once and whole (a lookup reads less).
   std::size_t bytes_read = 0, bytes_written = 0;
   DType dtype = DType::kUnknown;  // of the first operand, or in which a kernel of ours multiplies
 
   std::size_t bytes() const { return bytes_read + bytes_written; }
 };
 
-// Of its shape, for arithmetic in double.
+// The number of elements, for arithmetic in double.
 double NumElements(const TensorType& type);
 
 // Whose speed tells how long products of such numbers take: flops of int16 are counted as those of float32.

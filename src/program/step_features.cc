@@ -143,7 +143,7 @@ TimingModel TimingModelOf(const Spec& spec, const StepTypes& types) {
   return SizeModel(spec.kKind.name, types);
 }
 
-// With the operands' dtype, and the result's.
+// A key with the dtypes of the first operand and of the first result.
 SampleKey KeyOf(std::string step, const StepTypes& types) {
   const DType in = types.inputs.empty() ? DType::kUnknown : types.inputs[0].dtype;
   return {std::move(step), in, types.outputs.empty() ? in : types.outputs[0].dtype};

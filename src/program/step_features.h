@@ -27,7 +27,7 @@ struct StepFeatures {
 
 const char* NameOf(EltwiseKind kind);
 
-// Of a step that computes the function in float32, and nothing else.
+// The key of a step that computes the function in float32, and nothing else.
 SampleKey FunctionKey(EltwiseKind kind);
 
 StepFeatures FeaturesOf(const Step& step, const StepTypes& types);
@@ -36,7 +36,7 @@ StepFeatures FeaturesOf(const Step& step, const StepTypes& types);
 
 // Logarithm (base 2) of a size; of less than 1 it is that of 1.
 float Log2Of(double size);
-// Of a layer with windows. `tensor` is what each weight meets element by element: a convolution's result, a
+// The point of a layer with windows. `tensor` is what each weight meets element by element: a convolution's result, a
 // deconvolution's source.
 std::vector<float> WindowFeatures(const StepTypes& types, const TensorType& tensor, const IntTuple& strides);
 std::vector<float> DenseFeatures(const StepTypes& types);

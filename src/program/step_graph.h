@@ -63,10 +63,10 @@ void AddFused(const Step& taken, Step* step);
 // Drops the steps whose results no output of the program and no other step needs.
 void RemoveUnreadSteps(Program* program);
 
-// By value: some step or output of the program reads it.
+// Says for each value whether some step or output of the program reads it.
 std::vector<bool> ReadValues(const Program& program);
-// By value: whether it is computed from parameters and shapes alone, and so once; `for_all_shapes`: from parameters
-// alone, whatever the shapes of the inputs are.
+// Says for each value whether it is computed from parameters and shapes alone, and so once; `for_all_shapes`: from
+// parameters alone, whatever the shapes of the inputs are.
 std::vector<bool> ValuesComputedOnce(const Program& program, bool for_all_shapes = false);
 
 }  // namespace amp

@@ -119,7 +119,7 @@ std::optional<LayerMatch> MatchBlock(const LayerSite& site) {
   return block ? std::optional(MatchOf(site, *block, 1, kDType)) : std::nullopt;
 }
 
-// With the product before that, too.
+// Computes the product before that, too.
 template <DType kDType>
 std::optional<LayerMatch> MatchExpandingBlock(const LayerSite& site) {
   const Step& expand = *site.producers[1];

@@ -25,11 +25,11 @@ struct FusedDepthwiseLayer {
 // nullopt where the kernel cannot compute them: other windows, dtypes or post-ops.
 std::optional<FusedDepthwiseLayer> BlockOf(const Step& depthwise, const StepTypes& depthwise_types, const Step& project,
                                            const StepTypes& project_types, DType dtype);
-// The same with the 1x1 convolution before it.
+// The block with the 1x1 convolution before it.
 std::optional<FusedDepthwiseLayer> ExpandingBlockOf(const Step& expand, const StepTypes& expand_types,
                                                     const FusedDepthwiseLayer& block);
 
-// So many multiplications and additions take as long.
+// The number of multiplications and additions that take as long as the kernel.
 double FusedDepthwiseFlops(const kernels::FusedDepthwise& job);
 
 }  // namespace amp

@@ -59,7 +59,7 @@ class ConvolutionGemm : public GemmLayer {
   std::optional<SourceScale> scale_;
 };
 
-// Of constant weights, in whatever layout the source lies.
+// A layer with constant weights, in whatever layout the source lies.
 std::shared_ptr<ConvolutionGemm> GemmLayerOf(const LayerSite& site, DType dtype,
                                              bool (*is_for)(const StepSpec& spec, const StepTypes& types)) {
   if (!std::holds_alternative<ConvolutionSpec>(site.step.spec)) return nullptr;
@@ -87,7 +87,7 @@ std::optional<LayerMatch> MatchGemmStrassen(const LayerSite& site) {
   return LayerMatch{site.step, std::move(layer)};
 }
 
-// With the scale and shift of its source, which are not rounded in between.
+// Computes the scale and shift of its source, too, which are not rounded in between.
 template <DType kDType>
 std::optional<LayerMatch> MatchScaled(const LayerSite& site) {
   const Step& before = *site.producers[0];

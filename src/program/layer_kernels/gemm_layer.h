@@ -12,9 +12,9 @@
 
 namespace amp {
 
-// Of products with the same arithmetic as oneDNN's. Tables say up to twice the time that small layers take in a
-// network, because they measure layers by themselves; our formula does not. With 0.7 Zen 5 lost 7 % of MobileNetV2 in
-// bfloat16 at batch 1, with 0.5 3 %.
+// The limit for products with the same arithmetic as oneDNN's. Tables say up to twice the time that small layers take
+// in a network, because they measure layers by themselves; our formula does not. With 0.7 Zen 5 lost 7 % of MobileNetV2
+// in bfloat16 at batch 1, with 0.5 3 %.
 inline constexpr double kMaxProductTimeRatio = 0.3;
 
 // Places of the operands among the inputs, behind source and weights.

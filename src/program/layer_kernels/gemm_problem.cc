@@ -146,7 +146,7 @@ double InVectors(std::int64_t channels) {
 
 namespace {
 
-// Those of its products, with what rounds sizes up.
+// The multiplications of its products, with what rounds sizes up.
 double MultiplicationsOf(const kernels::Gemm& job) {
   if (job.strassen) {
     const kernels::Gemm half = kernels::StrassenHalf(job);

@@ -9,11 +9,11 @@ namespace amp {
 
 // Whether a matrix product can compute the convolution: 1x1, no groups, no padding.
 bool IsForGemm(const StepSpec& spec, const StepTypes& types);
-// The same of a larger window.
+// Whether one can compute a convolution with a larger window.
 bool IsForImplicitGemm(const StepSpec& spec, const StepTypes& types);
 // Whether one can compute a dense layer, and is known to gain.
 bool IsForDense(const StepTypes& types, DType dtype);
-// The same of a convolution of images with few channels: no groups, no dilation.
+// Whether an image kernel can compute the convolution: few channels, no groups, no dilation.
 bool IsForImageConvolution(const StepSpec& spec, const StepTypes& types);
 // Whether Strassen's algorithm may gain: with few rows or channels it never does.
 bool IsForStrassen(const kernels::Gemm& job);
@@ -24,13 +24,13 @@ kernels::ComputeType ComputeTypeOf(DType dtype);
 kernels::Gemm GemmProblem(const ConvolutionSpec& spec, const StepTypes& types, DType dtype);
 kernels::Gemm DenseProblem(const StepTypes& types, DType dtype);
 kernels::ImageConvolution ImageConvolutionProblem(const ConvolutionSpec& spec, const StepTypes& types, DType dtype);
-// With max pooling of its results: see kernels::ImagePool. `shape`: of what pooling gives.
+// Adds max pooling of its results: see kernels::ImagePool. `shape`: of what pooling gives.
 kernels::ImageConvolution WithPool(const kernels::ImageConvolution& job, const PoolingSpec& pool, const Shape& shape);
 
-// So many multiplications and additions take as long.
+// The number of multiplications and additions that take as long as the kernel.
 double GemmFlops(const kernels::Gemm& job, bool scales);
 double ImageConvolutionFlops(const kernels::ImageConvolution& job);
-// Of an image: rows and columns.
+// The last two values, of rows and columns of an image.
 inline std::pair<std::int64_t, std::int64_t> LastTwo(const IntTuple& values) {
   return {values[values.size() - 2], values.back()};
 }

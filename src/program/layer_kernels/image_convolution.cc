@@ -63,7 +63,7 @@ std::optional<LayerMatch> MatchImage(const LayerSite& site) {
   return layer == nullptr ? std::nullopt : std::optional(LayerMatch{site.step, std::move(layer)});
 }
 
-// With the conversion of the image, which the kernel rounds itself.
+// Computes the conversion of the image, too, which the kernel rounds itself.
 std::optional<LayerMatch> MatchCastImage(const LayerSite& site) {
   const Step& cast = *site.producers[0];
   const bool is_cast = std::holds_alternative<CastSpec>(cast.spec) && cast.post_ops.empty();
@@ -85,7 +85,7 @@ std::shared_ptr<ImageLayer> PooledLayerOf(const LayerSite& site, const Step& con
   return known != nullptr && known->multiplied() == dtype ? std::make_shared<ImageLayer>(*known) : nullptr;
 }
 
-// With the max pooling of its results, which are then written nowhere else. Each thread keeps the rows of a window.
+// Computes the max pooling of its results, which are then written nowhere else. Each thread keeps the rows of a window.
 template <DType kDType>
 std::optional<LayerMatch> MatchPooledImage(const LayerSite& site) {
   constexpr std::int64_t kMaxHeight = 8;

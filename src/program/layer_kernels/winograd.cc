@@ -65,7 +65,7 @@ struct WinogradImages {
   }
 
  private:
-  // Of rows and columns `every` so many.
+  // An image of every `every`-th row and column.
   std::optional<WinogradImage> Of(const StridedTensor& tensor, std::int64_t channels, std::int64_t every) const {
     std::optional<WinogradImage> image = ImageAsItLies(tensor, job, channels);
     if (!image) return std::nullopt;
@@ -215,7 +215,7 @@ std::optional<LayerMatch> MatchWinograd(const LayerSite& site) {
   return LayerMatch{site.step, std::make_shared<WinogradLayer>(site.step, types, kKind, *epilogue, *layout)};
 }
 
-// With the bias that a step of its own adds, as oneDNN needs it, and what that step does beside.
+// Adds the bias that a step of its own adds, as oneDNN needs it, and what that step does beside.
 template <WinogradKind kKind>
 std::optional<LayerMatch> MatchBiased(const LayerSite& site) {
   const Step& deconvolution = *site.producers[0];
@@ -227,9 +227,9 @@ std::optional<LayerMatch> MatchBiased(const LayerSite& site) {
   return MatchWinograd<kKind>({site.program, site.constant, site.machine, *biased, {}, site.in_blocks});
 }
 
-// Of windows whose times are said to be like those of 3x3, whose formula they have, too.
+// The limit for windows whose times are said to be like those of 3x3, whose formula they have, too.
 constexpr double kMaxWindowTimeRatio = 0.8;
-// Of the same kernel, which does what the step behind it does: one trip through memory less.
+// The limit for the same kernel where it does what the step behind it does: one trip through memory less.
 constexpr double kMaxBiasedTimeRatio = 1;
 
 template <WinogradKind kKind>

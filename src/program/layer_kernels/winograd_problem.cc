@@ -40,7 +40,7 @@ bool AreMultiples(const IntTuple& values, std::int64_t of) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v % of == 0; });
 }
 
-// Of images that gaps leave.
+// The least size of the images that gaps leave.
 constexpr std::int64_t kLeastSizeOfParts = 8;
 
 // Without gaps, or images that gaps divide into images of one size. Those of 5x5 gained nothing: oneDNN skips what lies

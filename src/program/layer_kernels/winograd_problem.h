@@ -18,7 +18,7 @@ kernels::Winograd WinogradProblem(const StepSpec& spec, const StepTypes& types, 
 // What the packing of the weights depends on, and nothing else.
 kernels::Winograd WinogradWeightsProblem(const StepSpec& spec, const Shape& weights, kernels::WinogradKind kind);
 
-// So many multiplications and additions take as long, transforms included.
+// The number of multiplications and additions that take as long as the kernel, transforms included.
 double WinogradFlops(const kernels::Winograd& job);
 
 }  // namespace amp
