@@ -35,8 +35,8 @@ struct Attention {
   std::int64_t size = 0;        // of a query and a key
   std::int64_t value_size = 0;  // of a value and a result
   HeadRows queries, keys, values, out;
-  // Of the lengths (one per query; .row is the distance of two queries') or of the mask (a row of keys per query); 0
-  // where all share them.
+  // The rows of lengths (one per query; .row is the distance of two queries') or of the mask (a row of keys per query);
+  // 0 where all share them.
   HeadRows seen;
   HeadRows statistics;  // of lse, largest and sum: one number per query
   HeadRows sums;
@@ -69,7 +69,7 @@ void RunAttention(const Attention& job, const AttentionData& data, void* scratch
 // Some queries of one head.
 struct AttentionPart {
   AttentionData data;  // from the first query on
-  // Of the part that follows, to be fetched meanwhile: rows of a head often lie pages apart. Null: none.
+  // Operands of the part that follows, to be fetched meanwhile: rows of a head often lie pages apart. Null: none.
   const void *next_queries = nullptr, *next_keys = nullptr, *next_values = nullptr;
   std::int64_t first_query = 0;
   std::int64_t num_queries = 0;
@@ -95,7 +95,7 @@ struct AttentionTable {
 
 // The best table for the job that AllowedIsa() permits.
 const AttentionTable& ActiveAttentionTable(const Attention& job);
-// The same as Run with a given table, for tests.
+// RunAttention with a given table, for tests.
 void RunAttentionWith(const AttentionTable& table, const Attention& job, const AttentionData& data, void* scratch);
 
 }  // namespace amp::kernels

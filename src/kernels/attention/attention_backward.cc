@@ -111,7 +111,7 @@ class Backward {
   std::int64_t BatchOf(std::int64_t head) const { return head / forward_.num_kv_heads; }
   std::int64_t FirstHeadOf(std::int64_t head) const { return head % forward_.num_kv_heads * group(); }
 
-  // Of a thread, and of a part or a thread.
+  // The memory of a thread, and the sums of a part or a thread.
   char* OfThread() const {
     return scratch_ + memory_.num_sums * memory_.sums +
            static_cast<std::size_t>(CurrentPlace().part) * (memory_.deltas + memory_.kernel);

@@ -8,7 +8,7 @@
 
 namespace amp::kernels {
 
-// With P = exp(S - lse), 0 where a key is hidden, and delta = the sum of out_gradient * out over a row:
+// Let P = exp(S - lse), 0 where a key is hidden, and delta = the sum of out_gradient * out over a row. Then
 // dS = P (out_gradient values^T - delta), query_gradient = (dS keys) * scale, key_gradient = (dS^T queries) * scale,
 // value_gradient = P^T out_gradient. Where P is rounded for its product, dS is as well. Sums are float32.
 // A query whose lse is -inf sees nothing.
@@ -57,7 +57,7 @@ struct AttentionBackwardTable {
   static const AttentionBackwardTable *Generic(), *Avx2(), *Avx512();  // see BestTable
 };
 
-// The same as Run with a given table, for tests.
+// RunAttentionBackward with a given table, for tests.
 void RunAttentionBackwardWith(const AttentionBackwardTable& table, const AttentionBackward& job,
                               const AttentionBackwardData& data, void* scratch);
 

@@ -125,7 +125,7 @@ class BackwardKernel {
     Clear(memory_ + sizes_.value_sums, num_keys_ * sizes_.value_row);
   }
 
-  // As panels of columns; those beyond the last are 0.
+  // Copies rows as panels of columns; those beyond the last are 0.
   void CopyAcross(const char* from, Int distance, Int size, float* to) const {
     const Int bytes = distance * (forward_.is_bf16 ? 2 : 4);
     for (Int key = 0; key < num_keys_; key += V::kLanes) {

@@ -87,7 +87,7 @@ StripFunction<A> StripOf(Int num_rows, Int num_vectors, std::integer_sequence<in
   return kFunctions[(num_rows - 1) * A::kVectors + num_vectors - 1];
 }
 
-// As above, for up to kStrip rows and a panel of columns.
+// The function for up to kStrip rows and a panel of columns.
 template <class A>
 StripFunction<A> StripOf(Int num_rows, Int num_columns) {
   constexpr std::make_integer_sequence<int, kStrip * A::kVectors> kKinds{};

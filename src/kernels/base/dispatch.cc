@@ -74,7 +74,7 @@ std::optional<Isa> ReadIsaLimit() {
   return limit;
 }
 
-// Of AMP_MAX_ISA.
+// The limit that AMP_MAX_ISA sets.
 std::optional<Isa> IsaLimit() {
   static const std::optional<Isa> limit = ReadIsaLimit();
   return limit;

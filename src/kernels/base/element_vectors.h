@@ -21,7 +21,7 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
     return Ints{i...} < static_cast<std::int32_t>(count > kLanes ? kLanes : count < 0 ? 0 : count);
   }
   static Mask FirstLanes(std::int64_t count) { return FirstLanes(count, std::make_integer_sequence<int, kLanes>{}); }
-  // Of the first `count`, those whose byte is not 0.
+  // The lanes among the first `count` whose byte is not 0.
   static Mask SeenLanes(const std::uint8_t* seen, std::int64_t count) {
 #if defined(__AVX2__)
     if (kLanes == 8 && count >= kLanes) {
@@ -161,7 +161,7 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   // Element j of row i becomes element i of row j.
   template <class V>
   static void Transpose(V (&r)[kLanes]) {
-    // Of each quarter (four elements) the first or last two of a and b, in turns or in pairs.
+    // Takes the first or last two elements of each quarter (four elements) of a and b, in turns or in pairs.
     const auto low = [](V a, V b) {
       return Shuffled(a, b, [](int i) { return i / 4 * 4 + i % 4 / 2 + i % 2 * kLanes; });
     };
@@ -217,7 +217,7 @@ struct ElementVectors : SomeLanes<kIsa, kWidth> {
   }
 };
 
-// Those of the instruction set that the translation unit is compiled for.
+// The vectors of the instruction set that the translation unit is compiled for.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 using NativeVectors = ElementVectors<Isa::kAvx512, 16>;
 #elif defined(__AVX2__) && defined(__FMA__)

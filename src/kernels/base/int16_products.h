@@ -17,10 +17,10 @@ inline constexpr std::int64_t kInt16MaxWeights = Int16MaxWeights(kInt16MaxNumber
 // The scale of what is zero, and of anything smaller: its inverse is a float.
 inline constexpr float kInt16LeastScale = 1e-34F;
 
-// Of input channels whose weights have these sums of squares: powers of two, each channel's root mean square over that
-// of the channel with the largest. Numbers are multiplied by them, and weights divided. Then all channels have weights
-// of about one size, and a number's part in a sum says how much of its accuracy matters. Where weights are zero, or no
-// numbers, the factor is one.
+// The factors of input channels whose weights have these sums of squares: powers of two, each channel's root mean
+// square over that of the channel with the largest. Numbers are multiplied by them, and weights divided. Then all
+// channels have weights of about one size, and a number's part in a sum says how much of its accuracy matters. Where
+// weights are zero, or no numbers, the factor is one.
 void FindInt16Factors(const double* squares, std::int64_t count, float* factors);
 
 // ---- weights ----
@@ -29,7 +29,7 @@ inline constexpr float kInt16MaxWeight = 32766;
 
 namespace {  // of internal linkage, on purpose: see cast_table.h
 
-// Of numbers up to the magnitude of these bits. Where it is none, or infinite, the scale is a NaN.
+// The scale of numbers up to the magnitude of these bits. Where it is none, or infinite, the scale is a NaN.
 inline float Int16ScaleOf(std::uint32_t bits) {
   if (bits >= 0x7F800000) return __builtin_nanf("");
   float most;

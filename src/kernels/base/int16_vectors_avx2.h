@@ -97,12 +97,12 @@ struct Int16Vectors : TileVectors {
     for (std::int64_t k = 0; k < count; ++k) __builtin_memcpy(&padded[k], from + 2 * k, 2);
     return LoadBits(padded);
   }
-  // Of these the even ones, and the odd ones.
+  // The even ones of these, and the odd ones.
   static __m256 Even(__m256i pairs) { return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16)); }
   static __m256 Odd(__m256i pairs) {
     return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(static_cast<int>(0xFFFF0000))));
   }
-  // The same of two vectors of numbers.
+  // The even and the odd ones of two vectors of numbers.
   static __m256 Even(__m256 first, __m256 second) { return InOrder(_mm256_shuffle_ps(first, second, 0x88)); }
   static __m256 Odd(__m256 first, __m256 second) { return InOrder(_mm256_shuffle_ps(first, second, 0xDD)); }
 

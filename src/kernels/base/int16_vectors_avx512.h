@@ -104,12 +104,12 @@ struct Int16Vectors : PairVectors<std::int16_t> {
     const __mmask32 lanes = count >= 2 * kLanes ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
     return _mm512_maskz_loadu_epi16(lanes, from);
   }
-  // Of these the even ones, and the odd ones.
+  // The even ones of these, and the odd ones.
   static __m512 Even(__m512i pairs) { return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, pairs, 16)); }
   static __m512 Odd(__m512i pairs) {
     return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
   }
-  // The same of two vectors of numbers.
+  // The even and the odd ones of two vectors of numbers.
   static __m512 Even(__m512 first, __m512 second) { return _mm512_permutex2var_ps(first, EvenLanes(), second); }
   static __m512 Odd(__m512 first, __m512 second) {
     return _mm512_permutex2var_ps(first, _mm512_or_si512(EvenLanes(), _mm512_set1_epi32(1)), second);

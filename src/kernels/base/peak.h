@@ -8,7 +8,7 @@ struct ArithmeticPeak {
   double bf16_gflops = 0;  // that of fp32 where the CPU has no bfloat16 arithmetic
 };
 
-// As it is now, all `threads` together; takes about 0.3 s.
+// Measures the peak as it is now, all `threads` together; takes about 0.3 s.
 ArithmeticPeak MeasurePeak(int threads);
 
 }  // namespace amp::kernels

@@ -55,7 +55,7 @@ struct ProductVectors : PairVectors<std::uint16_t> {
     _mm512_store_si512(to, Interleave(first, second));
   }
 
-  // The same of 32 numbers each, the first 16 pairs and those behind them.
+  // Stores pairs of 32 numbers each, the first 16 pairs and those behind them.
   static void StorePairs(const char* first, const char* second, std::uint16_t* lower, std::uint16_t* upper) {
     const __m512i order = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6,
                                            37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);

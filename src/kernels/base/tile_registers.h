@@ -13,7 +13,7 @@ constexpr std::int64_t kTileRows = 16, kTileBytes = 64;  // bytes of a row
 // The compiler does not know what instructions of tiles read: all that was written before is in memory behind this.
 [[gnu::always_inline]] inline void EndWrites() { asm volatile("" : : : "memory"); }
 
-// Of all eight.
+// Configures all eight.
 void ConfigureTiles() {
   struct alignas(64) {
     std::uint8_t palette = 1, start_row = 0, reserved[14] = {};

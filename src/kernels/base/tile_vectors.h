@@ -12,7 +12,7 @@
 namespace amp::kernels {
 namespace {
 
-// With tiles of float32.
+// The vectors with tiles of float32.
 #if defined(__AVX512F__)
 using FloatTileVectors = SingleTileVectors;
 #else

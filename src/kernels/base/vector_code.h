@@ -135,7 +135,7 @@ struct VectorCode {
 
   // To about one unit in the last place, denormal results included. A NaN stays one.
   static Floats Exp(Floats x) {
-    // Those that give 0 are not computed: CPUs are slow at results that are too small.
+    // Arguments that give 0 are not computed: CPUs are slow at results that are too small.
     const Floats safe = x > 89.0f ? All(89.0f) : x >= -104.0f ? x : All(0);
     const Floats n = Nearest(safe * 1.44269504088896341f);
     // ln 2 in two parts, the first with zeros at its end.

@@ -9,7 +9,7 @@ namespace amp::kernels {
 namespace {
 
 std::int64_t Taps(const FusedDepthwise& job) { return job.kernel_height * job.kernel_width; }
-// Of a channel, for windows that begin with the first number of a pair and for others.
+// The pairs of a channel, for windows that begin with the first number of a pair and for others.
 std::int64_t PairsOfTaps(const FusedDepthwise& job) { return job.kernel_height * DepthwisePairs(job.kernel_width) * 2; }
 
 // `weights`, `to`: of one channel.

@@ -70,7 +70,7 @@ std::int64_t FusedDepthwiseStrip(const FusedDepthwise& job);
 constexpr std::int64_t DepthwiseWindowRows(const FusedDepthwise& job) {
   return job.kernel_height > job.stride ? job.kernel_height : job.stride;
 }
-// By tiles, 32 positions are expanded together, some of them of rows that taps meet later.
+// Tiles expand 32 positions together, some of them of rows that taps meet later.
 constexpr std::int64_t DepthwiseTileWindowRows(const FusedDepthwise& job) {
   return DepthwiseWindowRows(job) + (2 * kGemmTileRows - 1) / (job.width > 0 ? job.width : 1) + 1;
 }
@@ -98,7 +98,7 @@ struct FusedDepthwiseTable {
       *Avx512VNNI();  // see BestTable
 };
 
-// The same as Run with a given table, for tests.
+// RunFusedDepthwise with a given table, for tests.
 void RunFusedDepthwiseWith(const FusedDepthwiseTable& table, const FusedDepthwise& job, const FusedDepthwiseData& data,
                            void* scratch);
 

@@ -40,8 +40,8 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     }
   }
 
-  // The same in pairs, whose first number the first neighbour does not meet if kShift is 1. There are weights for such
-  // neighbours and for others.
+  // Adds a pair of taps, whose first number the first neighbour does not meet if kShift is 1. There are weights for
+  // such neighbours and for others.
   template <int kStride, int kShift, int kCount>
   [[gnu::always_inline]] static void AddPair(const float* at, const float* weights, V (&sums)[kCount]) {
     const auto load = [](const float* from) {
@@ -126,7 +126,7 @@ struct DepthwiseTapsCode : DepthwiseUnits {
     TapRow<kStride, 0>(row, to);
   }
 
-  // Of 16 channels from c on.
+  // The weights of 16 channels from c on.
   static const float* WeightsAt(const FusedDepthwise& job, const FusedDepthwiseData& data, Int c) {
     const Int taps = job.kernel_height * job.kernel_width;
     if constexpr (kInPairs) {

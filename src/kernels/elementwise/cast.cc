@@ -49,7 +49,7 @@ std::uint16_t ToHalf(T value) {
   return FloatToHalf(static_cast<float>(value));
 }
 
-// By bits: a comparison would call a denormal zero where denormals-are-zero is on.
+// Looks at the bits: a comparison would call a denormal zero where denormals-are-zero is on.
 bool IsNonZero(float value) { return std::bit_cast<std::uint32_t>(value) << 1 != 0; }
 bool IsNonZero(double value) { return std::bit_cast<std::uint64_t>(value) << 1 != 0; }
 template <std::integral T>

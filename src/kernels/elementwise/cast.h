@@ -47,7 +47,7 @@ std::size_t ElementBytes(ElementType type);
 // not depend on their number, nor on the instruction set in use.
 void Cast(ElementType from, const void* src, ElementType to, void* dst, std::size_t count);
 
-// The same to float16, but finite numbers that are too large become the largest ones, 65504 and -65504.
+// Casts to float16, but finite numbers that are too large become the largest ones, 65504 and -65504.
 void CastToFiniteHalf(ElementType from, const void* src, void* dst, std::size_t count);
 
 }  // namespace amp::kernels

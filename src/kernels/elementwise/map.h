@@ -90,7 +90,7 @@ class Map {
 
   // The result is that of the last step. At most MapWalk::kMaxAxes axes are longer than 1.
   Map(std::vector<ElementType> operands, ElementType result, std::vector<MapStep> steps, std::vector<MapAxis> axes);
-  // With several results.
+  // A map with several results.
   Map(std::vector<ElementType> operands, std::vector<MapResult> results, std::vector<MapStep> steps,
       std::vector<MapAxis> axes);
 

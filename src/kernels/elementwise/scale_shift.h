@@ -34,7 +34,7 @@ void RunScaleShift(const ScaleShift& job, const void* x, void* y);
 // One row of `count` elements. `step` is 1, or 0 where all share one scale and shift.
 struct ScaleShiftTable {
   Isa isa;
-  // By [x_is_bf16][y_is_bf16].
+  // The functions are row[x_is_bf16][y_is_bf16].
   using Row = void (*)(const void* x, void* y, std::int64_t count, const float* scale, const float* shift, int step,
                        float low, float high);
   Row row[2][2];

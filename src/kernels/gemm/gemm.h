@@ -79,8 +79,8 @@ std::int64_t GemmRowsTogether();
 // Whether there is code; there always is for float32.
 bool HasGemm(ComputeType compute_type);
 
-// Of job, these use what is multiplied and how, the channels and the window. `weights`: (out_channels, in_channels),
-// with a window (out_channels, channels, height, width), float32. What multiplies bfloat16 or int16 rounds them.
+// These use how job multiplies, its channels and its window. `weights`: (out_channels, in_channels), with a window
+// (out_channels, channels, height, width), float32. What multiplies bfloat16 or int16 rounds them.
 std::size_t PackedGemmBytes(const Gemm& job);
 void PackGemmWeights(const Gemm& job, const float* weights, void* packed);
 
@@ -95,8 +95,8 @@ struct GemmPart {
   GemmData data;  // weights, and what there is per output channel, from the first of the channels on
   std::int64_t first_row = 0, num_rows = 0;
   std::int64_t num_channels = 0;
-  // So many input channels of the rows are packed at a time: a multiple of kGemmBlock, and of GemmChunk where
-  // int16 is multiplied.
+  // The number of input channels of the rows that are packed at a time: a multiple of kGemmBlock, and of GemmChunk
+  // where int16 is multiplied.
   std::int64_t depth = 0;
   const float* factors = nullptr;  // of input channels, where int16 is multiplied: see GemmFactors
 };
@@ -134,7 +134,7 @@ bool UsesGemmTiles(const Gemm& job);
 
 // ---- int16 ----
 
-// So many input channels are summed up in int32: a multiple of 32.
+// The most input channels that are summed up in int32: a multiple of 32.
 inline constexpr std::int64_t kGemmMaxChunk = 384;
 constexpr std::int64_t GemmChunk(std::int64_t in_channels) {
   constexpr std::int64_t kMax = kGemmMaxChunk, kStep = 32;
@@ -215,7 +215,7 @@ struct GemmTable {
   static const GemmTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16(), *Avx512AMX(), *Avx512VNNI();  // see BestTable
 };
 
-// The same as Run with a given table, for tests.
+// RunGemm with a given table, for tests.
 void RunGemmWith(const GemmTable& table, const Gemm& job, const GemmData& data, void* scratch);
 
 }  // namespace amp::kernels

@@ -26,7 +26,7 @@ Gemm GemmProductOf(std::int64_t in_channels) {
   return job;
 }
 
-// Of rows and columns, for one chunk of input channels after the other.
+// The scales of rows and columns, for one chunk of input channels after the other.
 struct GemmScales {
   const float* rows;
   std::int64_t row_stride;

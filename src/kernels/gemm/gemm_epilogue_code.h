@@ -29,7 +29,7 @@ struct GemmEpilogue {
     float low, high;  // bounds
   };
 
-  // Of `columns` results of a row and of those behind it, as many as two vectors have.
+  // The place of `columns` results of a row and of the rows behind it, at most as many as two vectors have.
   static Place PlaceOf(const Gemm& job, const GemmData& data, Int row, Int channel, Int columns) {
     const Int element = job.destination.is_bf16 ? 2 : 4, sum_element = job.sum.is_bf16 ? 2 : 4;
     Place place;

@@ -41,7 +41,7 @@ struct Int16Packing {
     return x * Load(scaling.factors + at);
   }
 
-  // Of as many channels as two vectors have the even ones, and the odd ones.
+  // The even ones, and the odd ones, of as many channels as two vectors have.
   template <bool kScales>
   static V Even(Bits pairs, const Scaling& scaling, Int channel) {
     return Scaled<kScales>(Vectors::Even(pairs), scaling, FactorsAt(channel));
@@ -65,7 +65,7 @@ struct Int16Packing {
     return Vectors::Greatest(most);
   }
 
-  // As many channels as two vectors have, in their order.
+  // Rounds as many channels as two vectors have, in their order.
   static Bits Rounded(const float* from, V factor) {
     return Vectors::Interleave(Vectors::Round(Load(from), factor), Vectors::Round(Load(from + kLanes), factor));
   }

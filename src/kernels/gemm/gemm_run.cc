@@ -15,7 +15,7 @@ std::size_t IndexOf(ComputeType compute_type) { return static_cast<std::size_t>(
 // Packed rows of a part stay in a core's cache, beside columns of weights and sums.
 std::int64_t MostTileBytes() { return SecondLevelCacheBytes() / 16 * 3; }
 
-// Of a stretch of input channels: sums are read and written once for each.
+// The least input channels of a stretch: sums are read and written once for each.
 constexpr std::int64_t kLeastDepth = 384;
 
 // All input channels of them stay in a core's cache. Where taps share packed positions, a row has one position and

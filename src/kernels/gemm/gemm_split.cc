@@ -21,7 +21,7 @@ double PartCycles(const Gemm& job, const Partition& split) {
   return std::max(multiply, weights) + pack + vectors * kEpilogueCycles + calls * kCallCycles;
 }
 
-// The same for tiles. The last ones may compute rows and channels that are dropped.
+// PartCycles for tiles. The last ones may compute rows and channels that are dropped.
 double TiledPartCycles(const Gemm& job, const Partition& split) {
   const std::int64_t rows = split.rows, channels = std::min(split.channels, job.out_channels);
   constexpr double kTileCycles = 20, kPackCycles = 4, kEpilogueCycles = 4, kCallCycles = 800, kBytesPerCycle = 10;

@@ -89,7 +89,7 @@ class Computation {
     float* sums;
     int columns;
   };
-  // Of 32 positions, as many as rows of a grid can have parts in.
+  // The most rows of a grid that 32 positions can lie in.
   static constexpr Int kMaxPending = 2 * kRows / kGemmLeastGrid + 2;
 
   void FinishLast() {
@@ -103,7 +103,7 @@ class Computation {
     pending_[num_pending_++] = {PlaceOf(row, channel), count, sums, columns};
   }
 
-  // Those of `count` positions that are results.
+  // Keeps those of `count` positions that are results.
   void KeepGrid(Int position, Int count, Int channel, float* sums, int columns) {
     while (count > 0) {
       const Int at = grid_.first + position, x = at % grid_.width, run = Min(count, grid_.width - x);
@@ -129,7 +129,7 @@ class Computation {
     Results::PrefetchResults(PlaceOf(row, channel), count);
   }
 
-  // So many positions from `first` on, which fill so many tiles but for the last. Where rows are not packed, that
+  // Computes `count` positions from `first` on, which fill tiles but for the last. Where rows are not packed, that
   // repeats rows before them.
   template <int kRowTiles, int kColumns>
   void ComputeTiles(Int first, Int count, Int channel, Factors f) {

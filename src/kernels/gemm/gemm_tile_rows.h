@@ -113,7 +113,7 @@ class Packing {
     }
   }
 
-  // So many numbers, or 32.
+  // Loads `count` numbers, or 32.
   template <bool kIsBF16>
   [[gnu::always_inline]] static __m512i Load(const char* from, Int count) {
     if constexpr (kIsBF16) {

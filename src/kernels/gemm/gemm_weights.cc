@@ -47,7 +47,7 @@ std::vector<float> TapByTap(const Gemm& job, const float* weights) {
 
 // ---- weights of int16 ----
 
-// By input channel. All output channels count the same, whatever their size; none without, or with what is no number.
+// Sums of squares by input channel. All output channels count the same; those of zeros or of no number count nothing.
 std::vector<double> SumsOfSquares(const Gemm& job, const float* weights) {
   std::vector<double> squares(static_cast<std::size_t>(job.in_channels));
   for (std::int64_t c = 0; c < job.out_channels; ++c, weights += job.in_channels) {

@@ -98,7 +98,7 @@ struct ImageConvolutionTable {
   static const ImageConvolutionTable *Generic(), *Avx2(), *Avx512(), *Avx512BF16();  // see BestTable
 };
 
-// The same as Run with a given table, for tests.
+// RunImageConvolution with a given table, for tests.
 void RunImageConvolutionWith(const ImageConvolutionTable& table, const ImageConvolution& job, const GemmData& data,
                              void* scratch);
 

@@ -15,7 +15,7 @@ namespace {
 
 // ---- weights ----
 
-// Of (out_channels, in_channels), divided by factors of input channels and multiplied by those of output channels.
+// Weights (out_channels, in_channels), divided by factors of input channels and multiplied by those of output channels.
 class EqualizedWeights {
  public:
   EqualizedWeights(const Gemm& job, const float* weights)
@@ -93,7 +93,7 @@ class WeightColumn {
     }
   }
 
-  // As StrassenTiles are: [input channel / unit][output channel][input channel % unit].
+  // Packs weights as StrassenTiles are: [input channel / unit][output channel][input channel % unit].
   template <class T>
   void Pack(int product, T* to) {
     const StrassenSum sum = kStrassenWeights[product];
@@ -111,7 +111,7 @@ class WeightColumn {
     return numbers_.data() + (quarter * kGemmColumns + channel) * half_.in_channels + k;
   }
 
-  // Of an output channel of a half, so that its results fit int32, with room for rounding.
+  // The scale of an output channel of a half, so that its results fit int32, with room for rounding.
   float ScaleOf(std::int64_t channel, std::int64_t first, std::int64_t end, int half) {
     const auto max_sum = static_cast<float>(Int16MaxWeights(kStrassenMaxNumber) - 2 * (end - first));
     float most = 0, sum = 0;

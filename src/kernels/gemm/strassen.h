@@ -68,8 +68,8 @@ struct StrassenPart {
   std::int64_t first_channel = 0, num_channels = 0;
 };
 
-// So many input channels of a half are multiplied before their sums are added up: bits of results do not depend on
-// how work is split.
+// The number of input channels of a half that are multiplied before their sums are added up: bits of results do not
+// depend on how work is split.
 constexpr std::int64_t StrassenDepth(const Gemm& half) { return GemmChunk(half.in_channels); }
 
 // Scratch memory of a part, in this order, each at a multiple of 64 bytes. Sums of products have 4 bytes.

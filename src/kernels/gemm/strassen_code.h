@@ -138,7 +138,7 @@ struct StrassenCode {
     Product<kCount>(factors, ahead);
   }
 
-  // Of one product and some output channels, as many as two vectors have. `column`: weights, from `stretch` on.
+  // Computes one product for some output channels, as many as two vectors have. `column`: weights, from `stretch` on.
   static void ComputePiece(const Work& work, Int stretch, const Tile* column, int product, const Group& group,
                            float* quarters, const typename Code::Ahead& ahead) {
     Factors factors;
@@ -200,7 +200,7 @@ struct StrassenCode {
 
   // ---- results ----
 
-  // Of output channels from `channel` of the part on; `rows`: 0 where there is nothing.
+  // The place of output channels from `channel` of the part on; `rows`: 0 where there is nothing.
   struct QuarterPlace {
     Place place;
     Int rows, column;
@@ -242,7 +242,7 @@ struct StrassenCode {
     return sums;
   }
 
-  // Of all pairs and 32 output channels of each half: results, or sums of stretches.
+  // Adds up all pairs and 32 output channels of each half: results, or sums of stretches.
   static void AddUpColumn(const Work& work, Int stretch, Int channel) {
     for (Int i = 0; i < work.groups(); ++i) {
       const Group group = GroupAt(work, i);

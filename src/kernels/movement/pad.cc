@@ -10,7 +10,7 @@
 namespace amp::kernels {
 namespace {
 
-// So many bytes of the result are worth a call.
+// The number of bytes of the result that are worth a call.
 constexpr std::int64_t kBlockBytes = 1 << 14;
 
 bool HasBorders(const PadAxis& axis) { return axis.before != 0 || axis.after != 0; }
@@ -80,7 +80,7 @@ void Pad::Run(const void* from, void* to) const {
   });
 }
 
-// Of position `outer` along all axes but that of rows and the one before it.
+// The place of position `outer` along all axes but that of rows and the one before it.
 std::int64_t Pad::PlaceOf(std::int64_t outer) const {
   std::int64_t place = 0;
   for (std::size_t i = outer_.size() < 2 ? 0 : outer_.size() - 1; i-- > 0;) {

@@ -16,7 +16,7 @@ namespace {
 
 // A tile of so many rows and columns stays in the nearest cache while one side is read or written across.
 constexpr std::int64_t kTileRows = 64, kTileColumns = 32;
-// So many elements are worth a call, and a thread.
+// The numbers of elements that are worth a call, and a thread.
 constexpr std::int64_t kBlockElements = 4096, kGrainElements = 16384;
 // Columns up to this number are copied by code for just this number.
 constexpr std::int64_t kMaxShort = 8;
@@ -46,7 +46,7 @@ void TransposeSquare(const std::uint8_t* x, std::int64_t x_stride, std::uint8_t*
   }
 }
 
-// The same for two bytes.
+// Turns squares of 8 x 8 elements of two bytes.
 void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_t* y, std::int64_t y_stride) {
   __m128i a[8], b[8];
   for (int i = 0; i < 8; ++i) a[i] = Load(x + i * x_stride);
@@ -67,7 +67,7 @@ void TransposeSquare(const std::uint16_t* x, std::int64_t x_stride, std::uint16_
   for (int i = 0; i < 8; ++i) Store(y + i * y_stride, b[i]);
 }
 
-// The same with squares of 4 x 4.
+// Turns squares of 4 x 4 elements of four bytes.
 void TransposeSquare(const std::uint32_t* x, std::int64_t x_stride, std::uint32_t* y, std::int64_t y_stride) {
   __m128i a[4], b[4];
   for (int i = 0; i < 4; ++i) a[i] = Load(x + i * x_stride);

@@ -30,7 +30,7 @@ class StridedCopy {
   };
   // How the two innermost axes are copied.
   enum class Way : std::uint8_t { kRows, kShortRows, kFill, kReversed, kTranspose, kElements };
-  // So many positions of the three innermost axes are one call.
+  // The positions of the three innermost axes that are one call.
   struct Block {
     std::int64_t planes = 1, rows = 1, columns = 1;
   };

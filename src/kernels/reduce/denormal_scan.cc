@@ -123,7 +123,7 @@ Magnitude RowScan::LargestOfRow(const std::uint16_t* row, Magnitude enough) cons
   return largest;
 }
 
-// Of up to kLanes rows that lie side by side.
+// The least of the largest magnitudes of up to kLanes rows that lie side by side.
 Magnitude RowScan::SmallestOfRows(const std::uint16_t* rows, std::int64_t count, Magnitude enough) const {
   std::int16_t largest[kLanes] = {};
   Walk walk(summed_);

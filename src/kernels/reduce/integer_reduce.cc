@@ -78,7 +78,7 @@ void RunAs(const IntegerReduce& work, const T* x, std::int64_t* y) {
   });
 }
 
-// As the operation of the work, which is kOp or one behind it.
+// Runs the operation of the work, which is kOp or one behind it.
 template <IntegerOp kOp, class T>
 void RunOp(const IntegerReduce& work, const void* x, std::int64_t* y) {
   if constexpr (kOp != IntegerOp::kAll) {

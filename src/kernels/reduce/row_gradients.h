@@ -8,7 +8,7 @@
 
 namespace amp::kernels {
 
-// Of softmax(x / temperature), from the gradient of its result and the result, rows of `size` elements.
+// The gradient of softmax(x / temperature), from the gradient of its result and the result, rows of `size` elements.
 struct SoftmaxGradient {
   std::int64_t rows = 1, size = 1;
   float temperature = 1;
@@ -21,7 +21,7 @@ struct SoftmaxGradient {
 void RunSoftmaxGradient(const SoftmaxGradient& job, const void* g, const void* y, const std::int64_t* lengths,
                         void* result);
 
-// Of (x - mean) / sqrt(variance + epsilon) * gamma + beta with the statistics of each row.
+// The gradient of (x - mean) / sqrt(variance + epsilon) * gamma + beta with the statistics of each row.
 struct LayerNormGradient {
   std::int64_t rows = 1, size = 1;
   float epsilon = 0;
@@ -29,7 +29,7 @@ struct LayerNormGradient {
 };
 
 std::size_t LayerNormGradientScratchBytes(const LayerNormGradient& job);
-// As RunSoftmaxGradient.
+// Works like RunSoftmaxGradient.
 void RunLayerNormGradient(const LayerNormGradient& job, const void* g, const void* x, const float* gamma, void* result,
                           float* gamma_gradient, float* beta_gradient, void* scratch);
 

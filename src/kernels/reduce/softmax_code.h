@@ -17,7 +17,7 @@ struct SoftmaxCode {
 
   static constexpr std::int64_t kMaxWidth = SoftmaxBlock::kMaxWidth;
 
-  // Of vectors or numbers; a where b is a NaN.
+  // The larger of two vectors or numbers; a where b is a NaN.
   template <class V>
   static V Larger(V a, V b) {
     return b > a ? b : a;
@@ -69,7 +69,7 @@ struct SoftmaxCode {
     } while (i < width);
   }
 
-  // Of a block of one line. Places behind its width change nothing.
+  // Folds a block of one line. Places behind its width change nothing.
   template <class F>
   static void FoldLine(std::int64_t width, float* tile, F&& join) {
     Floats joined = Code::Load(tile);

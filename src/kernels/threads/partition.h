@@ -29,7 +29,7 @@ struct Partition {
   std::int64_t channels = 0, stretches = 0;  // of output channels
   std::int64_t strip = 0;                    // the kernel's own choice, with which `cycles` is least
 
-  // Into so many of each at most, of about equal size.
+  // Splits into at most so many of each, of about equal size.
   static Partition Into(const SharedWork& work, std::int64_t blocks, std::int64_t stretches = 1) {
     const std::int64_t rows = RoundUp(CeilDiv(work.rows, blocks), work.row_step);
     const std::int64_t channels = CeilDiv(work.columns(), stretches) * work.column;
@@ -74,7 +74,7 @@ Partition FastestPartition(const SharedWork& work, std::int64_t blocks, const Ne
   return best;
 }
 
-// The same into many parts: a thread whose core is slow, as where another program uses its tiles, too, takes fewer.
+// Like FastestPartition, into many parts: a slow core, as where another program uses its tiles, too, takes fewer.
 template <class Cycles>
 Partition FastestOfManyParts(const SharedWork& work, std::int64_t least_blocks, std::int64_t max_stretches,
                              const Cycles& cycles) {

@@ -75,7 +75,7 @@ class Team {
   alignas(128) std::atomic<int> attending_{0};
   std::atomic<int> callers_cpu_{-1};
   std::atomic<bool> any_part_{false};  // of the region at hand: whoever is free may take any part
-  // Of the region at hand.
+  // The region at hand.
   PartFunction function_ = nullptr;
   void* context_ = nullptr;
   int num_parts_ = 0;

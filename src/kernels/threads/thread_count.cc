@@ -28,7 +28,7 @@ double QuotaOfVersion1(const std::string& folder) {
   return Ratio(quota, period);
 }
 
-// Of `path` below `root` and of all folders between them.
+// The smallest quota of `path` below `root` and of all folders between them.
 double SmallestQuota(const std::string& root, std::string path, double (*quota_of)(const std::string&)) {
   double smallest = quota_of(root);
   while (path.size() > 1) {

@@ -20,7 +20,7 @@ struct MultiBoxDetection {
   void Decode(const float* code, const float* anchor, float* box) const;
   static float Overlap(const float* a, const float* b);
 
-  // As indices and anchors of the same number.
+  // Room for a score, a class and a place in the order of each anchor of each image.
   std::size_t ScratchBytes() const;
   // Probabilities (N, classes, A), codes (N, A, 4), anchors (A, 4). Detections (N, A, 6): class without background, or
   // -1 where it is suppressed, probability, corners; rows of -1 behind them. Splits the work among the threads of the

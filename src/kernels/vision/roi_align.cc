@@ -29,8 +29,8 @@ struct Taps {
   }
 };
 
-// Of samples [begin, end) of a bin, each of which counts as much as any other of the bin; those beyond one pixel
-// outside of the map count nothing.
+// The taps of samples [begin, end) of a bin, each of which counts as much as any other of the bin; those beyond one
+// pixel outside of the map count nothing.
 Taps TapsOf(const RoiBins& bins, std::int64_t bin, std::int64_t begin, std::int64_t end, std::int64_t map) {
   Taps taps;
   const float part = 1 / static_cast<float>(bins.samples);
@@ -106,7 +106,7 @@ RoiBins::RoiBins(const RoiAlign& work, float first, float last, std::int64_t cou
   float extent = last * work.spatial_scale - shift - begin;
   if (!work.aligned) extent = std::max(extent, 1.f);
   size = extent / static_cast<float>(count);
-  // Of a bin larger than the map no more samples than the map has positions can differ: regions from outside may be of
+  // A bin larger than the map has no more different samples than the map has positions: regions from outside may be of
   // any size.
   const float given = work.sample_ratio > 0 ? static_cast<float>(work.sample_ratio) : std::ceil(size);
   samples = given > 0 ? static_cast<std::int64_t>(std::min(given, static_cast<float>(map + 2))) : 0;

@@ -22,7 +22,7 @@ struct RoiMaps {
   std::size_t ScratchBytes() const { return static_cast<std::size_t>(images * channels * positions()) * sizeof(float); }
 };
 
-// Of maps with channels last; the result has them first. region_of(roi, map) makes a function that computes `count`
+// Reads maps with channels last; the result has them first. region_of(roi, map) makes a function that computes `count`
 // channels from `first` on of a bin: (bin, first, count, numbers). Of an image below 0 the result is zeros. Threads get
 // up to kTileChannels channels of a region at a time.
 template <std::int64_t kTileChannels, class RegionOf>

@@ -33,7 +33,7 @@ std::int64_t WindowElements(const Winograd& job) {
   return job.stride > 0 ? job.kernel_height * job.kernel_width : WinogradShapeOf(job.kind).window();
 }
 
-// Of the weights of a group.
+// Finds the factors of the weights of a group.
 void FindFactors(const Winograd& job, const float* weights, float* factors) {
   const auto count = static_cast<std::size_t>(job.in_channels);
   const std::int64_t window = WindowElements(job);
@@ -59,8 +59,8 @@ struct PhaseAxis {
   WinogradTaps numbers;
 };
 
-// Of the rows of the result with this remainder. Number j of a deconvolution's kernel leads from row i of the source to
-// row `stride` i + j - pad of the result.
+// The axis of the rows of the result with this remainder. Number j of a deconvolution's kernel leads from row i of the
+// source to row `stride` i + j - pad of the result.
 PhaseAxis AxisOfPhase(std::int64_t stride, std::int64_t remainder, std::int64_t pad, std::int64_t kernel,
                       std::int64_t window) {
   if (stride == 0) return {pad, {0, 1, window}};
@@ -127,7 +127,7 @@ struct PartBytes {
   std::int64_t both() const { return RoundUp(tiles + products, 64); }
 };
 
-// Of a part that begins anywhere: the images that its rows may be of.
+// The largest grid of a part that begins anywhere, by the images that its rows may be of.
 WinogradGrid LargestGrid(const Winograd& job, const Partition& split) {
   const std::int64_t rows = split.rows / TilesAcross(job), height = job.out_height;
   const bool is_even = rows % height == 0 || height % rows == 0;
@@ -175,7 +175,7 @@ double PartCycles(const Winograd& job, const Partition& split) {
   return std::max(multiply, weights) + 0.3 * std::min(multiply, weights) + reads + transform;
 }
 
-// The same by tile registers, which multiply and add up 512 pairs in a cycle. Products are transformed back meanwhile.
+// PartCycles for tile registers, which multiply 512 pairs in a cycle. Products are transformed back meanwhile.
 double GridCycles(const Winograd& job, const Partition& split) {
   constexpr double kPairsPerCycle = 400, kTransformCycles = 3, kFarBytesPerCycle = 8;
   const WinogradGrid grid = LargestGrid(job, split);

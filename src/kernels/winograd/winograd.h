@@ -59,10 +59,10 @@ struct Winograd {
   // many squared of them, which `batch` counts. Sizes and pads are theirs, and strides lead from one of their positions
   // to the next.
   std::int64_t dilation = 1;
-  // Of a deconvolution, else 0: rows of its result with the same remainder of this, and columns, are the result of a
-  // convolution of their own, a phase. Its window is every `stride`-th number of the deconvolution's, the last first;
-  // beyond these are zeros. Sizes of the output are a phase's, and strides of its images lead from one of its positions
-  // to the next. Pads are what is cut off the deconvolution's result.
+  // The stride of a deconvolution, else 0: rows of its result with the same remainder of this, and columns, are the
+  // result of a convolution of their own, a phase. Its window is every `stride`-th number of the deconvolution's, the
+  // last first; beyond these are zeros. Sizes of the output are a phase's, and strides of its images lead from one of
+  // its positions to the next. Pads are what is cut off the deconvolution's result.
   std::int64_t stride = 0;
   std::int64_t kernel_height = 0, kernel_width = 0;  // of a deconvolution
   // In three dimensions a window is `slices` windows. Images are slices of the result, `out_depth` of each volume,
@@ -105,7 +105,7 @@ constexpr bool WinogradKnowsBlocks(WinogradKind kind) { return kind != WinogradK
 // Vectors of sixteen numbers do not.
 bool WinogradKnowsBlocksOf8(WinogradKind kind);
 
-// Of job, these use the kind, the groups and channels, and what it says of a deconvolution. `weights`: (groups *
+// These use job's kind, groups and channels, and what it says of a deconvolution. `weights`: (groups *
 // out_channels, in_channels, [slices,] height, width of the window), float32, where in_channels counts those of one
 // slice. They are transformed in float64 and rounded once.
 // Splits the work among the threads of the scope (ParallelFor).
@@ -128,8 +128,8 @@ struct WinogradPart {
   // Behind all of int16 lie their scales in float32: [product][channel / kWinogradChunk][tile]. For kF1x4BF16 see
   // WinogradGrid.
   std::int64_t tile_stride = 0;
-  // So many output channels, a multiple of kWinogradColumns, are multiplied by each product of the tiles, before the
-  // next product is, and then transformed.
+  // The number of output channels, a multiple of kWinogradColumns, that each product of the tiles multiplies, before
+  // the next product is, and then transformed.
   std::int64_t strip = 0;
 };
 
@@ -183,11 +183,11 @@ inline constexpr WinogradKindFacts kWinogradKinds[kNumWinogradKinds] = {
       return false;
   }
 }
-// By tile registers (AMX), which hold 16 rows of 32 numbers.
+// Whether tile registers (AMX) multiply, which hold 16 rows of 32 numbers.
 [[gnu::always_inline]] constexpr bool WinogradMultipliesBF16(WinogradKind kind) {
   return kind == WinogradKind::kF1x4BF16;
 }
-// So many numbers lie side by side in tiles and weights, and are multiplied together.
+// How many numbers lie side by side in tiles and weights, and are multiplied together.
 [[gnu::always_inline]] constexpr std::int64_t WinogradPerUnit(WinogradKind kind) {
   return WinogradMultipliesInt16(kind) || WinogradMultipliesBF16(kind) ? 2 : 1;
 }
@@ -218,7 +218,7 @@ struct WinogradGrid {
     return ((in_channels + kWinogradRegister - 1) / kWinogradRegister * room() | 1) * kWinogradRegister;
   }
 };
-// Of a part with so many tiles, whose rows are of so many images.
+// The grid of a part with so many tiles, whose rows are of so many images.
 constexpr WinogradGrid WinogradGridOf(const Winograd& job, std::int64_t num_tiles, std::int64_t images) {
   const std::int64_t across = (job.out_width + 3) / 4;
   return {across, num_tiles / across + 2 * images};
@@ -299,7 +299,7 @@ struct WinogradAhead {
 
 struct WinogradTable {
   Isa isa;
-  // By kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
+  // The functions go by kind; null where there is no code. `scratch` begins at a multiple of 64 bytes.
   using Run = void (*)(const Winograd& job, const WinogradPart& part, void* scratch);
   Run run[kNumWinogradKinds];
   using Pack = void (*)(const Winograd& job, const WinogradPiece& piece);
@@ -309,7 +309,7 @@ struct WinogradTable {
   static const WinogradTable *Generic(), *Avx2(), *Avx512(), *Avx512AMX(), *Avx512VNNI();  // see BestTable
 };
 
-// The same with a given table, for tests.
+// PackWinogradWeights and RunWinograd with a given table, for tests.
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed);
 void RunWinogradWith(const WinogradTable& table, const Winograd& job, const WinogradData& data, void* scratch);
 

@@ -275,7 +275,7 @@ struct Factors {
   Int blocks;
 };
 
-// So many registers of positions, and of output channels.
+// Multiplies so many registers of positions, and of output channels.
 template <int kRowTiles, int kColumnTiles>
 void Multiply(const Factors& f, Ahead* ahead, float* products) {
   constexpr Int kStride = WinogradGrid::kProductStride, kStrideBytes = kStride * static_cast<Int>(sizeof(float));

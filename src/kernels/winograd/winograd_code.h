@@ -40,7 +40,7 @@ struct WinogradUnits {
     return {tile / across / down, tile / across % down * kTileY, tile % across * kTileX};
   }
 
-  // Of a channel at its position.
+  // The offset of a channel at its position.
   static Int OffsetIn(const WinogradImage& image, Int channel) {
     return channel / 16 * image.block + channel % 16 / 8 * image.half + channel % 8;
   }

@@ -152,7 +152,7 @@ struct WinogradTransform<Ops, WinogradAxis<1, kNumbers>> {
   static void Out(const V (&x)[1], V (&y)[1]) { y[0] = x[0]; }
 };
 
-// With the points 0, +-1 and infinity, which need no multiplications.
+// The transform with the points 0, +-1 and infinity, which need no multiplications.
 template <class Ops>
 struct WinogradTransform<Ops, WinogradAxis<2, 3>> {
   using V = typename Ops::Vector;
