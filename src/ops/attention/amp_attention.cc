@@ -135,7 +135,7 @@ bool LowerInterleavedToKernel(LowerContext& c) {
 
 // ---- gradients ----
 
-// Of forward nodes: (gradient, operands and what is seen, output, logsumexp) give the gradients of operands.
+// A rule of forward nodes: (gradient, operands and what is seen, output, logsumexp) give the gradients of operands.
 GradientRule RuleOf(const char* op, int num_operands) {
   return {[op, num_operands](GradientContext& c) {
     std::vector<Term> inputs{c.gradient()};

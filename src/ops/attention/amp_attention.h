@@ -27,7 +27,7 @@ void ValidateAttention(AmpAttentionParam& p);
 Masking MaskingOf(const AmpAttentionParam& p);
 // Where causal: query i sees key j where j <= i + the offset.
 std::int64_t RowOffsetOf(const AmpAttentionParam& p, std::int64_t queries, std::int64_t keys);
-// With the input that says what is hidden.
+// Adds the input that says what is hidden.
 std::vector<std::string> WithMasking(const AmpAttentionParam& p, std::vector<std::string> names);
 
 // Shapes and dtypes of the forward operators.

@@ -16,7 +16,7 @@ std::vector<std::string> GradientInputs(const AmpAttentionParam& p, const std::v
   return names;
 }
 
-// By the rule of the forward operator, whose inputs are all but the first and the last two.
+// Infers by the rule of the forward operator, whose inputs are all but the first and the last two.
 ShapeRule GradientShapes(void (*infer)(ShapeRelation&), int num_operands) {
   return {[infer, num_operands](ShapeRelation& r) {
     const int results = r.num_inputs() - 2;

@@ -82,7 +82,7 @@ void SetSizes(const AmpAttentionParam& p, kernels::Attention* job, std::int64_t 
   job->sums = HeadsThenRows(job->num_heads, queries, value_size);
 }
 
-// Of one axis of a mask, which may have size 1 where it stands for many.
+// The stride of one axis of a mask, which may have size 1 where it stands for many.
 std::int64_t StrideOf(std::int64_t size, std::int64_t stride) { return size == 1 ? 0 : stride; }
 
 // A mask's axes: all heads', queries, keys. Those of heads are one axis, or two.

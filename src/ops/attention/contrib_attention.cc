@@ -51,7 +51,7 @@ void Validate(AttentionParam& p) {
   }
 }
 
-// Of queries or of keys: how many batches, rows, heads and elements.
+// How many batches, rows, heads and elements queries or keys have.
 struct Sizes {
   std::int64_t batch, rows, heads, size;
 
@@ -150,7 +150,7 @@ void InferDType(DTypeRelation& r) {
 
 // ---- the gradient ----
 
-// Of the first of the forward operator's inputs: gradients come before them.
+// The place of the first of the forward operator's inputs: gradients come before them.
 int FirstOperand(const AttentionParam& p) { return p.lse_gradient ? 2 : 1; }
 
 std::vector<std::string> GradientInputs(const AttentionParam& p) {

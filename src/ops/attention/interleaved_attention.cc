@@ -45,7 +45,7 @@ Sizes SizesOf(const Node& node, const Shape& projections) {
   return {projections[0], projections[1], heads, projections[2] / (3 * heads)};
 }
 
-// Of queries (parts 1) or keys and values (parts 2).
+// The sizes of queries (parts 1) or keys and values (parts 2).
 Sizes SizesOf(const Node& node, const char* name, const Shape& projections, std::int64_t parts) {
   const std::int64_t heads = node.params<HeadsParam>().heads;
   if (projections.rank() != 3 || projections[2] % (parts * heads) != 0) {

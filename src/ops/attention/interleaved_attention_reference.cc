@@ -71,7 +71,7 @@ class Operands {
     return sum;
   }
 
-  // As P and dS enter their products.
+  // A number as P and dS enter their products.
   T Rounded(T x) const {
     if (work_.p_dtype == DType::kBFloat16) return kernels::BF16ToFloat(kernels::FloatToBF16(static_cast<float>(x)));
     if (work_.p_dtype == DType::kFloat16) return kernels::HalfToFloat(kernels::FloatToHalf(static_cast<float>(x)));

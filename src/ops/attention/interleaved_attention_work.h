@@ -28,11 +28,11 @@ inline kernels::HeadRows HeadsThenRows(std::int64_t heads, std::int64_t rows, st
   return {heads * rows * size, rows * size, size};
 }
 
-// Of log-sum-exp and of sums of values, which stay as they are summed up.
+// The dtype of log-sum-exp and of sums of values, which stay as they are summed up.
 inline DType StatisticsDType(DType operands) { return operands == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
 
-// Of a gradient: results and their gradients, which may be of other dtypes than operands where products of bfloat16 are
-// summed up in float32, and log-sum-exps. `operand` is an input.
+// Infers, for a gradient, results and their gradients, which may be of other dtypes than operands where products of
+// bfloat16 are summed up in float32, and log-sum-exps. `operand` is an input.
 void InferAttentionResults(DTypeRelation& r, int operand, std::initializer_list<int> results,
                            std::initializer_list<int> statistics);
 
@@ -44,7 +44,7 @@ void AttentionReference(const AttentionWork& work, std::span<const NDArray> in, 
 // the gradients of queries, keys and values, or of all in one.
 void AttentionGradientReference(const AttentionWork& work, std::span<const NDArray> in, std::span<NDArray> out);
 
-// The same as kernels, which compute in float32. False for dtypes without a kernel, and where there is nothing to do.
+// Lowers to kernels, which compute in float32. False for dtypes without a kernel, and where there is nothing to do.
 bool LowerAttention(LowerContext& c, const AttentionWork& work);
 bool LowerAttentionGradient(LowerContext& c, const AttentionWork& work);
 

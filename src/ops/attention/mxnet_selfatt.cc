@@ -58,7 +58,7 @@ Sizes SizesOf(const Node& node, const Shape& shape, int parts) {
   return {shape[0], shape[1], heads, shape[2] / (parts * heads)};
 }
 
-// As matrices: (batch, outputs, length, size).
+// The matrices (batch, heads, length, size) of a projection.
 NDArray Matrices(const Node& node, std::span<const NDArray> in, const Projection& p) {
   const NDArray& array = in[p.input];
   const Sizes s = SizesOf(node, array.shape(), p.parts);

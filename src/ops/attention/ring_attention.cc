@@ -57,7 +57,7 @@ void Validate(RingParam& p) {
   if (p.scale && !std::isfinite(*p.scale)) throw GraphError("attribute scale: expected a finite number");
 }
 
-// Of one array: how many batches, rows, heads and elements.
+// How many batches, rows, heads and elements one array has.
 struct Sizes {
   std::int64_t batch, rows, heads, size;
 
@@ -208,7 +208,7 @@ void ForwardInOneDType(const Node& node, std::span<const NDArray> in, std::span<
 
 // ---- the gradient ----
 
-// Of the first of the forward operator's inputs: gradients come before them.
+// The place of the first of the forward operator's inputs: gradients come before them.
 int FirstOperand(const RingParam& p) { return p.lse_gradient ? 2 : 1; }
 
 std::vector<std::string> GradientInputs(const RingParam& p) {

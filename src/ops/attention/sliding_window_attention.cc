@@ -133,7 +133,7 @@ void InferScores(ShapeRelation& r) {
   r.Out(0, Shape{data[0], data[1], data[2], r.node().params<WindowParam>().seen()});
 }
 
-// Of (weights, rows).
+// Infers the shapes of (weights, rows).
 void InferSums(ShapeRelation& r) {
   InferHeads(r, 0, 2);
   r.In(0, Shape{kUnknownDim, kUnknownDim, kUnknownDim, r.node().params<WindowParam>().seen()});

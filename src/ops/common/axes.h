@@ -11,7 +11,7 @@
 
 namespace amp {
 
-// By axis of data: whether it is named. None names all; () names all in the classic operators and none in NumPy's.
+// Says for each axis whether it is named. None names all; () names all in the classic operators and none in NumPy's.
 std::vector<bool> NamedAxes(const Node& node, const std::optional<IntTuple>& axes, int rank, bool numpy);
 
 // `data` without the named axes, or with size 1 there. Where none is left, the classic operators give shape (1,).

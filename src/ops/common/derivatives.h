@@ -7,18 +7,18 @@
 
 namespace amp {
 
-// Of the larger of x and 0: 1 above 0, and not a number where x is none, as in MXNet.
+// The derivative of the larger of x and 0: 1 above 0, and not a number where x is none, as in MXNet.
 inline Term ReluDerivative(const Term&, const Term& y) {
   return Unary("ceil", y.context().Call("clip", {y}, {{"a_min", "0"}, {"a_max", "1"}}));
 }
 
-// Of x * tanh(log(1 + exp(x))).
+// The derivative of x * tanh(log(1 + exp(x))).
 inline Term MishDerivative(const Term& x, const Term&) {
   const Term t = Unary("tanh", x.context().Call("Activation", {x}, {{"act_type", "softrelu"}}));
   return t + x * Unary("sigmoid", x) * (1 - Unary("square", t));
 }
 
-// Of x * (1 + erf(x / sqrt(2))) / 2.
+// The derivative of x * (1 + erf(x / sqrt(2))) / 2.
 inline Term GeluDerivative(const Term& x, const Term&) {
   const Term cumulated = 0.5 * (Unary("erf", x * (1 / std::numbers::sqrt2)) + 1);
   const Term density = std::numbers::inv_sqrtpi / std::numbers::sqrt2 * Unary("exp", -0.5 * Unary("square", x));

@@ -20,7 +20,7 @@ double Uniform(Draws& draws, double low, double high) {
 
 double Normal(Draws& draws, double mean, double deviation) { return mean + deviation * draws.Normal(); }
 
-// Of mean 1.
+// An exponentially distributed number of mean 1.
 double StandardExponential(Draws& draws) { return -std::log1p(-draws.Fraction()); }
 
 double Exponential(Draws& draws, double rate, double) { return StandardExponential(draws) / rate; }
@@ -72,7 +72,7 @@ double Gamma(Draws& draws, double shape, double scale) {
   return scale * power * GammaFromOne(draws, shape + 1);
 }
 
-// By the time between events, for small means.
+// Counts by the time between events, for small means.
 double PoissonByEvents(Draws& draws, double mean) {
   const double end = std::exp(-mean);
   double product = 1 - draws.Fraction(), count = 0;

@@ -22,7 +22,7 @@ inline std::int64_t IndexInRange(OutOfRange mode, std::int64_t index, std::int64
   return mode == OutOfRange::kWrap ? (index % size + size) % size : -1;
 }
 
-// As the operators' reference kernels do; `node` describes it.
+// Fails as the operators' reference kernels do; `node` describes it.
 [[noreturn]] inline void FailAtIndex(const std::string& node, std::int64_t index, std::int64_t size) {
   throw IndexError(fmt::format("{}: index {} is out of range for an axis of size {}", node, index, size));
 }

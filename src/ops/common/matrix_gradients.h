@@ -18,8 +18,8 @@ struct Transposes {
   bool a, b;
 };
 
-// Of product(a, b), which is an operator with the attributes transpose_a, transpose_b and `attrs`: the gradient of one
-// operand, where `g` is that of the product.
+// The gradient of one operand of product(a, b), which is an operator with the attributes transpose_a, transpose_b and
+// `attrs`; `g` is the gradient of the product.
 inline Term GradientOfFirst(const char* product, Transposes t, const Term& g, const Term& b, AttrMap attrs = {}) {
   attrs["transpose_a"] = PrintAttr(t.a && t.b);
   attrs["transpose_b"] = PrintAttr(t.a || !t.b);

@@ -33,7 +33,7 @@ void RunMoves(const std::vector<PreparedMove>& moves, const KernelOperands& oper
   }
 }
 
-// So many elements, copied or repeated.
+// A copy or repetition of so many elements.
 kernels::StridedCopy Line(const TensorType& type, std::int64_t from_stride) {
   kernels::StridedCopy copy(static_cast<std::size_t>(BytesOf(type.dtype)));
   copy.AddAxis(type.shape.size(), from_stride, 1);

@@ -21,7 +21,7 @@ std::vector<std::int64_t> RowMajorStrides(const Shape& shape);
 
 // To all elements of `out` in order, from elements with these strides along the axes of `out`.
 Move MoveTo(const Shape& out, const std::vector<std::int64_t>& from, std::int64_t first_from = 0);
-// The same from an array that is broadcast.
+// A move from an array that is broadcast.
 Move BroadcastMove(const Shape& in, const Shape& out);
 
 // Adds a step that makes an array of `type`. What no move reaches is 0; `covers`: there is nothing of that kind.
@@ -41,7 +41,7 @@ bool JoinsShortLines(const LowerContext& c, int axis);
 bool LowerToFill(LowerContext& c, std::uint64_t bytes);
 // Output 0 holds these values, which do not depend on those of the inputs.
 bool LowerToValues(LowerContext& c, const NDArray& values);
-// The same with the values that the reference kernel gives; it reads the shapes of its inputs only.
+// LowerToValues with the values that the reference kernel gives; it reads the shapes of its inputs only.
 KernelRule ValuesOfReference();
 
 }  // namespace amp

@@ -8,7 +8,7 @@
 
 namespace amp {
 
-// Of an operator with the inputs gradient, a and b and the outputs a and b: shapes of a product that `forward` infers.
+// Shapes of an operator with inputs gradient, a and b and outputs a and b: `forward` infers those of the product.
 inline ShapeRule GradientsOfOperands(void (*forward)(ShapeRelation&)) {
   return {[forward](ShapeRelation& r) {
     for (int i = 0; i < 2; ++i) {
@@ -22,7 +22,7 @@ inline ShapeRule GradientsOfOperands(void (*forward)(ShapeRelation&)) {
   }};
 }
 
-// Of the product: `op` has its attributes.
+// The gradient of the product: `op` has its attributes.
 inline GradientRule GradientByOperands(const char* op) {
   return {[op](GradientContext& c) {
     const std::vector<Term> found = c.CallAll(op, {c.gradient(), c.in(0), c.in(1)}, c.attrs());

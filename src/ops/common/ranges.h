@@ -41,7 +41,7 @@ inline ValueRange SumOfProducts(const RangeQuery& q, double count) {
   return Informative(sum);
 }
 
-// Of products of matrices: m k and k n elements give m n.
+// The range of products of matrices: m k and k n elements give m n.
 inline RangeRule MatrixProductRange() {
   return {[](const RangeQuery& q, int) {
     return SumOfProducts(q, q.OutSize() > 0 ? std::ceil(std::sqrt(q.InSize(0) * q.InSize(1) / q.OutSize())) : 0);

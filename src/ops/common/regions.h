@@ -11,12 +11,12 @@ void CheckPooledSize(const IntTuple& size);
 // The result has the dtype of the data; so do regions whose dtype is not known.
 void InferRegionDTypes(DTypeRelation& r);
 
-// Of the gradient of the data, whose inputs are (gradient, data, regions): the data lend their shape, and `forward` is
-// the operator's rule.
+// Infers the gradient of the data, whose inputs are (gradient, data, regions): the data lend their shape, and `forward`
+// is the operator's rule.
 void InferRegionGradient(ShapeRelation& r, void (*forward)(ShapeRelation&));
 void InferRegionGradientDTypes(DTypeRelation& r);
 
-// Of a feature map, by bilinear interpolation; 0 beyond one pixel outside.
+// A sample of a feature map, by bilinear interpolation; 0 beyond one pixel outside.
 float SampleOfMap(const float* image, std::int64_t height, std::int64_t width, float y, float x);
 
 }  // namespace amp

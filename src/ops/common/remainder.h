@@ -6,7 +6,7 @@
 
 namespace amp {
 
-// With the sign of b; 0 where b is 0.
+// The remainder with the sign of b; 0 where b is 0.
 inline double Remainder(double a, double b) {
   if (b == 0) return 0;
   const double rest = std::fmod(a, b);
@@ -19,11 +19,11 @@ inline std::int64_t Remainder(std::int64_t a, std::int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// With the sign of a; 0 where b is 0.
+// The remainder with the sign of a; 0 where b is 0.
 inline double TruncatedRemainder(double a, double b) { return b == 0 ? 0 : std::fmod(a, b); }
 inline std::int64_t TruncatedRemainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-// Of integers 0 where b is 0; wraps.
+// The floor of a / b; of integers it is 0 where b is 0, and wraps.
 inline double FloorQuotient(double a, double b) { return std::floor(a / b); }
 inline std::int64_t FloorQuotient(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;

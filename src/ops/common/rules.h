@@ -50,7 +50,7 @@ inline void SameOrFloat32(DTypeRelation& r, int input) {
   if (r.in(input) != DType::kFloat32 || !may_differ) r.Same({0, input}, {});
 }
 
-// Of products of data with weights, whose inputs are DataWeightBias.
+// The dtypes of products of data with weights, whose inputs are DataWeightBias.
 inline DTypeRule DataWeightBiasDType() {
   return {[](DTypeRelation& r) {
     r.Same({0, 1}, {0});

@@ -243,8 +243,8 @@ void RunCond(const Node& node, std::span<const NDArray> in, std::span<NDArray> o
 
 // ---- lowering ----------------------------------------------------------------------------------------------------
 
-// By slot: in every run of every body it is the same parameter, which is a constant of the bodies' plans. None is where
-// all inputs are parameters: then the whole node is computed once.
+// Says for each slot whether it is the same parameter in every run of every body, which is a constant of the bodies'
+// plans. None is where all inputs are parameters: then the whole node is computed once.
 std::vector<bool> FixedSlots(const LowerContext& c, const Flow& flow) {
   std::vector<bool> fixed(flow.num_inputs);
   for (std::size_t slot = 0; slot < flow.num_inputs; ++slot) fixed[slot] = c.is_parameter(static_cast<int>(slot));

@@ -42,7 +42,7 @@ struct Flow {
   };
   std::vector<Moved> moved;  // the auxiliary states among them
 
-  // Of a loop: those whose last values are results.
+  // The number of a loop's states whose last values are results.
   std::size_t num_shown_states() const { return state_slots.size() - num_carried; }
   bool IsState(std::size_t slot) const {
     return std::find(state_slots.begin(), state_slots.end(), slot) != state_slots.end();

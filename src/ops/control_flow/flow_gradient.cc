@@ -56,7 +56,7 @@ class GrowingBody {
     return BodyNode(op, NewName(op), std::move(inputs), std::move(attrs), std::move(subgraphs));
   }
 
-  // By variable: the gradient of sum(output * its gradient) over the outputs that have one.
+  // For each variable the gradient of sum(output * its gradient) over the outputs that have one.
   std::vector<std::optional<NodeEntry>> Gradients(const std::vector<std::optional<NodeEntry>>& of_outputs) const {
     std::vector<NodeEntry> outputs;
     std::vector<std::optional<NodeEntry>> given;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// Of the parts along the first axis; 0 where there is none.
+// The bytes of the parts along the first axis; 0 where there is none.
 std::vector<std::int64_t> PartBytes(const std::vector<TensorType>& types) {
   std::vector<std::int64_t> bytes;
   for (const TensorType& type : types) {
@@ -118,7 +118,7 @@ std::vector<const PlannedBody*> FlowKernel::Bodies() const {
   return bodies;
 }
 
-// As many as it may have to do.
+// The most operations that it may have to do.
 double FlowKernel::Flops() const {
   double once = 0;
   for (const PlannedBody& body : flow_.results) once = std::max(once, body.runner->work().flops);

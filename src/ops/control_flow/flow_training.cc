@@ -194,7 +194,7 @@ class FormedFlow {
     attrs_["func_var_locs"] = PrintAttr(states);
   }
 
-  // By variable of the body.
+  // The slot of each variable of the body.
   static IntTuple SlotsOf(const Body& body) {
     const Graph graph(body.outputs);
     IntTuple slots;

@@ -69,7 +69,7 @@ struct ArangeParam {
   DType dtype = DType::kFloat32;
 };
 
-// As many as what reads them has.
+// Whether there are as many values as what reads them has.
 bool HasOpenEnd(const ArangeParam& p) { return p.infer_range && !p.stop; }
 
 // arange(n) counts from 0 to n.

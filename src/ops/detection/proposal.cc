@@ -158,7 +158,7 @@ class Image {
     return box;
   }
 
-  // Those with the highest scores. Boxes that do not count have a score of -1.
+  // The boxes with the highest scores. Boxes that do not count have a score of -1.
   Ranked Best() const {
     const std::vector<Box> anchors = Anchors(p_);
     const auto num_anchors = static_cast<std::int64_t>(anchors.size()), plane = height_ * width_;

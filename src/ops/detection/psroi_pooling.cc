@@ -45,7 +45,7 @@ struct Span {
   std::int64_t begin, end;
 };
 
-// Those of bin `bin` of `bins`, of a region from `low` to `high` in its own units.
+// The span of one of p.pooled_size bins, of a region from `low` to `high` in its own units.
 Span SpanOf(float low, float high, std::int64_t bin, const PsRoiParam& p, std::int64_t size) {
   const auto scale = static_cast<float>(p.spatial_scale);
   const float start = std::round(low) * scale, end = (std::round(high) + 1.f) * scale;

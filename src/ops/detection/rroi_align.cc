@@ -35,7 +35,7 @@ struct RotatedBins {
   float begin, size;
   std::int64_t samples;
 
-  // Of a bin larger than the map no more samples than the map has positions can differ.
+  // A bin larger than the map has no more different samples than the map has positions.
   RotatedBins(float extent, std::int64_t count, std::int64_t ratio, std::int64_t map) {
     extent = extent > 1 ? extent : 1;  // of a NaN, too
     begin = -extent / 2;

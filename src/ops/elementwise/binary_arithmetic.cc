@@ -16,7 +16,7 @@ namespace {
 
 enum class Shapes { kEqual, kBroadcast };
 
-// Of the operands: one for both, or (in 2.0) floats beside integers and other floats.
+// The dtypes of the operands: one for both, or (in 2.0) floats beside integers and other floats.
 enum class DTypes { kSame, kMixed, kMixedToFloat };
 
 struct Row {
@@ -100,7 +100,7 @@ void Reference(BinaryKind kind, std::span<const NDArray> in, NDArray& out) {
   ComputeBroadcast(FunctionOf(kind), out.dtype(), in, out);
 }
 
-// By operand. The first one gets the gradient where they are equal.
+// Sets the gradients of the operands. The first one gets it where they are equal.
 // Operands of other dtypes are cast to that of the output.
 void Gradient(BinaryKind kind, Shapes shapes, DTypes dtypes, GradientContext& c) {
   const auto operand = [&](int i) {

@@ -17,7 +17,7 @@ namespace {
 
 enum class Shapes { kEqual, kBroadcast };
 
-// Of the operands: one dtype, one float; or (in 2.0) two of any kind, two of integers or bool, two of integers.
+// Dtypes of operands: one, one float; or (in 2.0) two of any kind, two of integers or bool, two of integers.
 enum class Operands { kSame, kFloat, kMixed, kMixedBits, kMixedIntegers };
 enum class Result { kNumber, kBool };
 
@@ -142,7 +142,7 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   return LowerToMap(c, {step}, function.is_logical() ? std::vector{0, 1} : std::vector<int>());
 }
 
-// By operand; those of functions that are not here are zero.
+// The derivatives by each operand; those of functions that are not here are zero.
 struct DerivativeRow {
   const FunctionOfTwo* function;
   Term (*of_first)(const Term& a, const Term& b, const Term& y);

@@ -158,7 +158,7 @@ OpDefinition<CustomParam> Register(const std::string& name, const std::string& d
 
 bool IsState(const CustomParam& p, std::size_t slot) { return static_cast<int>(slot) >= p.num_arguments(); }
 
-// Of nodes without training. `settings` are attributes of those that stand for them in training.
+// Registers nodes without training. `settings` are attributes of those that stand for them in training.
 OpDefinition<CustomParam> RegisterPlain(const std::string& name, const std::string& doc, const MakeCustomOperator& make,
                                         const AttrMap& settings) {
   auto plain = Register(name, doc, make);

@@ -24,7 +24,7 @@ class CustomOperator {
   const std::vector<std::string>& states() const { return states_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
 
-  // Of arguments, outputs and states, in this order, given those of the arguments; unknown ones may be among them.
+  // Types of arguments, outputs and states, in this order, given those of the arguments; some may be unknown.
   virtual std::vector<Shape> InferShapes(const std::vector<Shape>& arguments) const = 0;
   virtual std::vector<DType> InferDTypes(const std::vector<DType>& arguments) const = 0;
 

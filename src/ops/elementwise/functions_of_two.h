@@ -18,13 +18,13 @@
 namespace amp {
 
 struct FunctionOfTwo {
-  // Of floats, computed in double and rounded once; null: the function is for integers only. Sums, differences,
-  // products and quotients of two floats are those of float arithmetic then.
+  // The function of floats, computed in double and rounded once; null: the function is for integers only. Sums,
+  // differences, products and quotients of two floats are those of float arithmetic then.
   double (*real)(double a, double b);
   std::int64_t (*integer)(std::int64_t a, std::int64_t b);  // wraps modulo 2^64; x / 0 is 0
   kernels::MapOp map_op = kernels::MapOp::kFunction2;
   RangeFunction range = nullptr;  // null: nothing is known
-  // By operand.
+  // The sensitivity to each operand.
   Sensitivity sensitivity_to_first = Sensitivity::kSmooth, sensitivity_to_second = Sensitivity::kSmooth;
 
   bool is_logical() const {
@@ -42,7 +42,7 @@ namespace functions {
 using Unsigned = std::uint64_t;
 inline std::int64_t Wrapped(Unsigned value) { return static_cast<std::int64_t>(value); }
 
-// Of integers by way of double, cut off; 0 for what does not fit, and for NaN.
+// A function of integers by way of double, cut off; 0 for what does not fit, and for NaN.
 template <double (*F)(double, double)>
 std::int64_t CutOff(std::int64_t a, std::int64_t b) {
   const double value = F(static_cast<double>(a), static_cast<double>(b));
@@ -146,7 +146,7 @@ inline constexpr FunctionOfTwo kAnd = TruthOf<And>(kernels::MapOp::kAnd);
 inline constexpr FunctionOfTwo kOr = TruthOf<Or>(kernels::MapOp::kOr);
 inline constexpr FunctionOfTwo kXor = TruthOf<Xor>(kernels::MapOp::kXor);
 
-// Of integers.
+// Functions of integers.
 inline constexpr FunctionOfTwo kGreatestDivisor = {nullptr, GreatestDivisor};
 inline constexpr FunctionOfTwo kLeastMultiple = {nullptr, LeastMultiple};
 inline constexpr FunctionOfTwo kBitAnd = {nullptr, [](std::int64_t a, std::int64_t b) { return a & b; }};

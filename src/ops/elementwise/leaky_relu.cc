@@ -166,7 +166,7 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
-// Of functions without attributes and with one slope; prelu's slopes are numbers of their own.
+// The range of a function with at most one slope; prelu's slopes are numbers of their own.
 ValueRange RangeOf(const RangeQuery& q, int index) {
   const auto& p = q.node.params<LeakyReLUParam>();
   const ValueRange& in = q.in[0];

@@ -77,7 +77,7 @@ std::vector<MapStep> Compared(MapOp op, bool magnitude, float with) {
           {.op = op, .x = 1, .y = 2}};
 }
 
-// Of floats.
+// The steps of the predicate on floats.
 std::vector<MapStep> StepsOf(const Row& row) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (row.real == IsNaN) return {{.op = MapOp::kNotEqual, .x = 0, .y = 0}};

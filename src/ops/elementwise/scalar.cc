@@ -139,7 +139,7 @@ constexpr Row kRows[] = {
      kReversed, nullptr, Row::kNone, Row::kIntegers},
 };
 
-// Of the scalar as it is, and as the arithmetic of the data's dtype has it.
+// The range with the scalar as it is, and as the arithmetic of the data's dtype has it.
 ValueRange RangeWith(const Row& row, const RangeQuery& q, double scalar) {
   const auto with = [&](double s) {
     const ValueRange other = ValueRange::Of(s);
@@ -253,7 +253,7 @@ bool LowerByMap(const Row& row, LowerContext& c) {
 // The remainder of integers changes by steps.
 Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
 
-// Those of functions that are not here are zero.
+// Derivatives of functions that are not here are zero.
 struct DerivativeRow {
   const FunctionOfTwo* function;
   bool is_reversed;

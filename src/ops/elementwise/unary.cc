@@ -256,7 +256,7 @@ const Row kRows[] = {
      EltwiseKind::kMish},
 };
 
-// As MXNet's `nd` does it: the function in float32, cut off to an integer.
+// Computes as MXNet's `nd` does: the function in float32, cut off to an integer.
 void ReferenceOfIntegers(const Row& row, const NDArray& in, NDArray& out) {
   auto values = Numbers<float>(in);
   for (float& value : values) value = static_cast<float>(row.reference(static_cast<double>(value)));
@@ -354,7 +354,7 @@ kernels::MapStep MapStepOf(const Row& row) {
   return {.op = kernels::MapOp::kFunction, .function = row.reference};
 }
 
-// Those of functions that are not here are zero.
+// Derivatives of functions that are not here are zero.
 struct DerivativeRow {
   const char* name;
   Term (*derivative)(const Term& x, const Term& y);

@@ -96,7 +96,7 @@ void WhereGradient(GradientContext& c) {
   }
 }
 
-// With the condition in this shape.
+// Selects with the condition in this shape.
 bool LowerSelection(LowerContext& c, Shape condition) {
   const kernels::MapStep select{.op = kernels::MapOp::kSelect, .x = 0, .y = 1, .z = 2};
   return LowerToMap(c, {select}, {c.Reshape(c.in(0), std::move(condition)), c.in(1), c.in(2)}, {0});
@@ -132,7 +132,7 @@ struct ScalarParam {
   double scalar = 0;
 };
 
-// Of 2.0, where one of the choices is a number.
+// Registers an operator of 2.0, where one of the choices is a number.
 OpDefinition<ScalarParam> Register(const char* name, const char* doc, const char* array, bool scalar_first) {
   return RegisterOp<ScalarParam>(name)
       .Doc(doc)

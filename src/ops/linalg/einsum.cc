@@ -238,7 +238,7 @@ class EinsumLowering {
     return labels;
   }
 
-  // Of arrays all of whose axes are needed, or belong to both.
+  // The product of arrays all of whose axes are needed, or belong to both.
   Named Product(const Named& a, const Named& b, std::size_t later) const {
     Labels batch, summed, rows, columns;
     for (const int label : a.labels) {

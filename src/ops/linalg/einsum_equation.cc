@@ -69,7 +69,7 @@ Labels LabelsOf(const std::string& term, int rank, int dots_rank) {
   return labels;
 }
 
-// Of how many axes "..." stands for.
+// The number of axes that "..." stands for.
 int DotsRank(const std::string& term, int rank) {
   const bool has_dots = term.find(kDots) != std::string::npos;
   return has_dots ? std::max(0, rank + 3 - static_cast<int>(term.size())) : 0;

@@ -50,7 +50,7 @@ void FactorReference(const Node& node, std::span<const NDArray> in, std::span<ND
   Store(factors, out[0]);
 }
 
-// With T the lower triangle that `factor` is or whose transpose it is: (T T^T)^-1.
+// Computes (T T^T)^-1, where T is the lower triangle that `factor` is or whose transpose it is.
 void Invert(const double* factor, std::int64_t size, bool lower, double* inverse) {
   const Triangle below{factor, size, !lower, lower}, above{factor, size, lower, lower};
   std::vector<double> column(static_cast<std::size_t>(size));
@@ -76,7 +76,7 @@ void InverseReference(const Node& node, std::span<const NDArray> in, std::span<N
   Store(inverses, out[0]);
 }
 
-// Of the symmetric matrices, as in MXNet, though one triangle is read.
+// The gradient of the symmetric matrices, as in MXNet, though one triangle is read.
 void FactorGradient(GradientContext& c) {
   const bool lower = c.params<CholeskyParam>().lower;
   const Term factor = c.out();

@@ -55,7 +55,7 @@ class Rotated {
     return rotated;
   }
 
-  // By the smaller of the angles that make A(p, q) zero.
+  // Rotates by the smaller of the angles that make A(p, q) zero.
   void Rotate(std::int64_t p, std::int64_t q) {
     const double ratio = (A(q, q) - A(p, p)) / (2 * A(p, q));
     const double tangent = std::copysign(1, ratio) / (std::abs(ratio) + std::hypot(ratio, 1));
@@ -125,7 +125,7 @@ void InferShape(ShapeRelation& r) {
   r.Out(1, Stacked(shape, shape.rank() - 1, {}));
 }
 
-// Of the symmetric matrices, as in MXNet. Vectors of equal eigenvalues have no derivative; they count as constant.
+// The gradient of symmetric matrices, as in MXNet. Vectors of equal eigenvalues have none; they count as constant.
 void Gradient(GradientContext& c) {
   const Term u = c.out(0), values = c.out(1);
   Term inner = c.Call("_linalg_makediag", {c.gradient(1)});

@@ -131,7 +131,7 @@ bool LowerBatchDot(LowerContext& c) {
   return true;
 }
 
-// As matrices. The product of the matrices only lends its shape and is not computed.
+// The gradients, by matrices. The product of the matrices only lends its shape and is not computed.
 void DotGradient(GradientContext& c) {
   const auto& p = c.params<DotParam>();
   const Transposes t{p.transpose_a, p.transpose_b};

@@ -81,7 +81,7 @@ std::vector<int> Joined(std::vector<int> axes, const std::vector<int>& more) {
   return axes;
 }
 
-// As a product of matrices (m, k) and (k, n): the arrays with their axes in these orders.
+// A product of matrices (m, k) and (k, n): the arrays with their axes in these orders.
 struct Contraction {
   std::vector<int> a_axes, b_axes;
   std::int64_t m = 1, k = 1, n = 1;

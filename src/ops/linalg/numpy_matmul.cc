@@ -48,7 +48,7 @@ MatMulShapes MatMulShapesOf(const Node& node, const Shape& a, const Shape& b) {
   return {Shape(left), Shape(right), Shape(out), Shape(batch), Shape(visible)};
 }
 
-// Of two leading sizes, which broadcast.
+// The size that two leading sizes give, which broadcast.
 std::int64_t BroadcastSize(std::int64_t a, std::int64_t b) {
   if (a > 1 || b == 1) return a;
   return b > 1 || a == 1 ? b : kUnknownDim;

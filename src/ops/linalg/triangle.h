@@ -39,7 +39,7 @@ struct Triangle {
   std::int64_t size;
   bool transpose, lower;
 
-  // Of the matrix that is meant.
+  // Whether the matrix that is meant is lower.
   bool is_lower() const { return lower != transpose; }
   double At(std::int64_t row, std::int64_t column) const {
     return transpose ? a[column * size + row] : a[row * size + column];

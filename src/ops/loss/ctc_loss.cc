@@ -189,7 +189,7 @@ class Alignment {
   std::vector<double> log_, forward_;  // (step, class) and (step, place of the path)
 };
 
-// As MXNet has it, labels that do not fit into the steps cost nothing.
+// Labels that do not fit into the steps cost nothing, as in MXNet.
 void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
   const Sequences all(node, in);
   std::vector<double> losses(static_cast<std::size_t>(all.batch()), 0);

@@ -26,7 +26,7 @@ std::vector<std::string> InputNames() {
   return {"lda", "alpha", "beta", "state", "lags", "marks", "valid_length", "max_time"};
 }
 
-// Of the operator's inputs, which begin at `first` among those of the node. Returns the sizes of axes that are known.
+// Infers the operator's inputs, which begin at `first` among the node's. Returns the sizes of axes that are known.
 std::map<char, std::int64_t> InferInputs(ShapeRelation& r, int first) {
   std::map<char, std::int64_t> sizes{{'N', kUnknownDim}, {'K', kUnknownDim}, {'T', kUnknownDim}};
   for (int slot = 0; slot < kNumSlots; ++slot) {

@@ -258,7 +258,7 @@ void BackwardMakeLoss(const Node& node, const NDArray& data, NDArray& out) {
         .Set(IdentityFact{})
         .Set(IsView{});
 
-// Of 1.x, for symbols that are losses by themselves.
+// The operator of 1.x, for symbols that are losses by themselves.
 [[maybe_unused]] const auto kPlainMakeLoss =
     RegisterOp<NoParam>("make_loss")
         .Alias("_sparse_make_loss")

@@ -320,7 +320,7 @@ OpDefinition<P> Register(const char* name, const char* doc, ParamSchema<P> schem
       .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kData, SlotRole::kIgnored}});
 }
 
-// Of sums of products of three arrays each gradient is one, too.
+// Each gradient of a sum of products of three arrays is one, too.
 GradientRule Gradients(const char* forward, const char* data, const char* weight, bool of_weight) {
   return {[=](GradientContext& c) {
     const Term h = c.gradient(), g = c.in(0), other = c.in(1);

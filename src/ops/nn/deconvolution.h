@@ -19,7 +19,7 @@ struct DeconvolutionParam {
 ParamSchema<DeconvolutionParam> DeconvolutionSchema();
 void ValidateDeconvolution(DeconvolutionParam& p);
 
-// Of one axis: what is cut off in front, and the size of the output.
+// The extent of one axis: what is cut off in front, and the size of the output.
 struct DeconvolutionExtent {
   std::int64_t pad, size;
 };

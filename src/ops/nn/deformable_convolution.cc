@@ -258,7 +258,7 @@ bool Lower(bool modulated, LowerContext& c) {
 
 // ---- gradients ----
 
-// Those of all arrays, of which one channel of one image adds its part at a time.
+// The gradients of all arrays, to which one channel of one image adds its part at a time.
 template <class T>
 class DeformableGradients {
  public:

@@ -105,7 +105,7 @@ bool Lower(LowerContext& c) {
   return true;
 }
 
-// As matrices; the gradient's rows are those of the data.
+// The gradients, by matrices; the gradient's rows are those of the data.
 void Gradient(GradientContext& c) {
   const bool flatten = c.params<FullyConnectedParam>().flatten;
   const Term g = flatten ? c.gradient() : RowsOf(c.gradient());

@@ -57,7 +57,7 @@ void Validate(PoolingParam& p) {
   if (n < 1 || n > 3) Throw<GraphError>("attribute kernel: expected one to three values, got {}", n);
   FillTuple(&p.kernel, n, 1, 1, "kernel");
   std::replace(p.stride.begin(), p.stride.end(), std::int64_t{0}, std::int64_t{1});
-  // As in MXNet, further values are not read.
+  // Further values are not read, as in MXNet.
   p.stride.resize(std::min(p.stride.size(), n));
   p.pad.resize(std::min(p.pad.size(), n));
   FillTuple(&p.stride, n, 1, 1, "stride");

@@ -86,7 +86,7 @@ void BackwardAdaptive(const NDArray& in, NDArray& out) {
   });
 }
 
-// Of an operator on `data` whose gradient is that operator's transpose: `gradient` has the shape of its output.
+// Shapes of the transpose of an operator on `data`, which is its gradient: `gradient` has the shape of its output.
 ShapeRule TransposedShape(InferShapeFn infer) {
   return {[infer = std::move(infer)](ShapeRelation& r) {
     r.In(1, r.out(0));

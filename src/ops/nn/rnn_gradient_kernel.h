@@ -8,7 +8,7 @@
 
 namespace amp {
 
-// Of sequences of one length. Operands are those of _backward_RNN.
+// The gradient of sequences of one length. Operands are those of _backward_RNN.
 class RnnGradientKernel {
  public:
   RnnGradientKernel(const RnnParam& p, const RnnSizes& sizes) : p_(p), s_(sizes) {}

@@ -220,7 +220,7 @@ void BackwardGrid(const Node& node, std::span<const NDArray> in, std::span<NDArr
   });
 }
 
-// Of one sample: to the elements of the plane, and by the position.
+// Adds the gradients of one sample: to the elements of the plane, and by the position.
 template <class T>
 void BackwardSample(const T* plane, std::int64_t height, std::int64_t width, T across, T down, T gradient, T* dplane,
                     T* dacross, T* ddown) {

@@ -26,7 +26,7 @@ bool IsBilinear(const Node& node) { return node.params<UpSamplingParam>().sample
 std::int64_t KernelSize(std::int64_t scale) { return 2 * scale - scale % 2; }
 std::int64_t Padding(std::int64_t scale) { return scale / 2; }
 
-// Of rank 4.
+// The enlarged shape of data of rank 4.
 Shape Enlarged(const Shape& data, std::int64_t scale) {
   const auto times = [scale](std::int64_t size) { return size < 0 ? size : size * scale; };
   return Shape{data[0], data[1], times(data[2]), times(data[3])};

@@ -26,11 +26,11 @@ int BatchNormAxis(const Node& node, const Shape& data);
 void InferBatchNormShape(ShapeRelation& r);
 void InferBatchNormDType(DTypeRelation& r);
 
-// With constant statistics.
+// The gradient with constant statistics.
 GradientRule BatchNormGradient();
-// The same where output 2 is the variance.
+// The gradient where output 2 is the variance.
 GradientRule SyncBatchNormGradient();
-// By the operator `op`, with the statistics of the batch. Output 2 is the variance, or 1 / sqrt(variance + eps).
+// Operator `op`, with the statistics of the batch. Output 2 is the variance, or 1 / sqrt(variance + eps).
 TrainingForm BatchNormTraining(const char* op, bool shows_variance);
 
 }  // namespace amp

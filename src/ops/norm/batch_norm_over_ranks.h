@@ -14,7 +14,7 @@ bool HasOtherRanks();
 // The sums become those of all ranks; the result is the sum of the counts.
 double AddOverRanks(double count, std::initializer_list<std::vector<double>*> sums);
 
-// By channel, over `count` elements of each.
+// The statistics of each channel, over `count` elements of each.
 struct BatchStatistics {
   double count = 0;
   std::vector<double> mean, variance;

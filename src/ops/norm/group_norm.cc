@@ -33,7 +33,7 @@ void InferInstanceNorm(ShapeRelation& r) {
   r.Out(0, r.in(0));
   if (!r.in(0).rank_known()) return;
   CheckRank(r);
-  // As in MXNet nothing is asked of gamma and beta where there are no channels.
+  // Nothing is asked of gamma and beta where there are no channels, as in MXNet.
   for (int i = 1; i < 3; ++i) {
     if (r.in(0)[1] != 0 || !r.in(i).fully_known()) r.In(i, Shape{r.in(0)[1]});
   }

@@ -140,7 +140,7 @@ ParamSchema<LrnParam> Schema() {
       .Range(1, 2147483647);
 }
 
-// Of one instance: y_c = x_c b_c ^ -beta, where b_c = knorm + alpha / nsize * (sum of squares around c).
+// Differentiates one instance: y_c = x_c b_c ^ -beta, where b_c = knorm + alpha / nsize * (sum of squares around c).
 template <class T>
 void Differentiate(const LrnParam& p, std::int64_t channels, std::int64_t places, const T* dy, const T* x, T* dx) {
   const std::int64_t reach = std::min((p.nsize - 1) / 2, channels);

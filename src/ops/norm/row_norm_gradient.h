@@ -8,7 +8,7 @@ namespace amp {
 // Fails where channels do not form so many groups.
 void RequireGroups(const Node& node, std::int64_t channels, std::int64_t groups);
 
-// Those of (data, gamma, beta), by the operator `backward` with these attributes.
+// Sets the gradients of (data, gamma, beta), by the operator `backward` with these attributes.
 void SetNormGradients(GradientContext& c, const char* backward, AttrMap attrs);
 
 }  // namespace amp

@@ -82,7 +82,7 @@ ParamSchema<DrawParam> WithType(ParamSchema<DrawParam> schema, const char* shape
       .Optional("dtype", &DrawParam::dtype, "A float dtype of the output.");
 }
 
-// Of sizes from `least` on.
+// Requires sizes from `least` on, and a float dtype.
 auto Validate(std::int64_t least) {
   return [least](DrawParam& p) {
     RequireSizes(p.shape, least);

@@ -281,8 +281,8 @@ void FillDifferent(const kernels::RandomStream& stream, std::int64_t end, Indice
   }
 }
 
-// Of clocks that ring at exponential times, each at the rate of its weight, those that ring first. Indices of weight 0
-// come last.
+// Takes, of clocks that ring at exponential times, each at the rate of its weight, those that ring first. Indices of
+// weight 0 come last.
 void FillDifferentWeighted(const kernels::RandomStream& stream, const std::vector<double>& weights, Indices* indices) {
   std::vector<std::pair<double, std::int64_t>> clocks;
   for (const double weight : weights) {

@@ -21,7 +21,7 @@ struct Family {
   std::vector<Parameter> parameters;
 };
 
-// By the name of the distribution.
+// The family of a distribution, by its name.
 const Family& FamilyOf(const std::string& distribution) {
   static const std::vector<Family> kAll{
       {"uniform", "Uniform numbers from [low, high)", {{"low", "low", "The lower end."}, {"high", "high", "The end."}}},

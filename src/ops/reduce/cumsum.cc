@@ -58,7 +58,7 @@ bool LowerCumsum(LowerContext& c) {
   return true;
 }
 
-// Of one term and of all of them.
+// The hull of one term and of the sum of all.
 ValueRange RangeOfCumsum(const RangeQuery& q, int) {
   const auto& p = q.node.params<CumsumParam>();
   const Shape& shape = q.in_types[0]->shape;

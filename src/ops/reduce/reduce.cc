@@ -166,7 +166,7 @@ void Reference(const Row& row, const Node& node, const NDArray& in, NDArray& out
       }
     }
     std::vector<T> y;
-    // Of nothing: NaN where there is one.
+    // The mean of nothing is NaN where there is one.
     const std::int64_t least = std::is_integral_v<T> || out.size() == 0 ? 1 : 0;
     const auto count = static_cast<Sum>(std::max(least, in.size() / std::max<std::int64_t>(1, out.size())));
     if constexpr (std::is_integral_v<T>) {
@@ -187,7 +187,7 @@ ValueRange RangeOfSum(const RangeQuery& q) {
   return {in.low >= 0 ? 0 : -ValueRange::kInfinity, in.high <= 0 ? 0 : ValueRange::kInfinity, in.is_integer};
 }
 
-// Of products only that they are not negative, or not above 1.
+// Says of products only that they are not negative, or not above 1.
 ValueRange RangeOfProduct(const ValueRange& in) {
   if (in.low < 0) return in.is_integer ? ValueRange{-ValueRange::kInfinity, ValueRange::kInfinity, true} : ValueRange{};
   return {0, in.high <= 1 ? 1 : ValueRange::kInfinity, in.is_integer};
@@ -200,7 +200,7 @@ ValueRange RangeOf(Kind kind, const RangeQuery& q) {
     case Kind::kNanSum:
       return Hull(RangeOfSum(q), ValueRange::Of(0));
     case Kind::kMean:
-      // Of no elements: NaN.
+      // The mean of no elements is NaN.
       if (q.InSize(0) <= 0 && q.in_types[0]->shape.fully_known()) return ValueRange{};
       return ValueRange{q.in[0].low, q.in[0].high};
     case Kind::kProduct:

@@ -51,7 +51,7 @@ std::optional<kernels::SortRows> SortOf(LowerContext& c, const Lines& lines, std
   return work;
 }
 
-// The same as outputs. `elements` and `positions`: which these are; below 0: none is.
+// Emits SortOf. `elements` and `positions`: which outputs these are; below 0: none is.
 bool LowerSort(LowerContext& c, const Lines& lines, std::int64_t chosen, bool ascending, int elements, int positions) {
   const auto sort = SortOf(c, lines, chosen, ascending);
   if (!sort) return false;

@@ -39,7 +39,7 @@ int Axis(const Node& node, int rank) {
   return *axis;
 }
 
-// As what arrays of this shape are joined.
+// The shape as which arrays of this shape are joined.
 template <class P>
 Shape Joined(const Node& node, const Shape& shape) {
   return GivenAxis(node.params<P>()) ? shape : Shape{shape.size()};
@@ -178,7 +178,7 @@ OpDefinition<ConcatParam> Register(const char* name, const char* doc) {
 [[maybe_unused]] const auto kRnnParamConcat =
     Register("_rnn_param_concat", "Joins the parameters of recurrent layers.").Alias("_npi_rnn_param_concat");
 
-// The same by Concat.
+// The composition by Concat.
 std::vector<Term> Compose(GradientContext& c) {
   const std::optional<std::int64_t> axis = GivenAxis(c.params<ConcatenateParam>());
   std::vector<Term> parts;

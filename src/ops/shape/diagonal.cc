@@ -59,7 +59,7 @@ void FromDiagonal(std::int64_t k, const std::vector<int>& axes, const NDArray& i
   });
 }
 
-// The same as steps: all elements become a diagonal.
+// Emits steps that make a diagonal of all elements.
 bool LowerToDiagonal(LowerContext& c, std::int64_t k) {
   const std::int64_t below = std::max<std::int64_t>(0, -k), right = std::max<std::int64_t>(0, k);
   const std::int64_t columns = c.out_type(0).shape[1];
@@ -92,7 +92,7 @@ struct DiagParam {
   std::int64_t axis2 = 1;
 };
 
-// Of NumPy's, which call k `offset`.
+// The parameters of NumPy's operators, which call k `offset`.
 struct DiagonalParam {
   std::int64_t offset = 0;
   std::int64_t axis1 = 0;
@@ -287,7 +287,7 @@ Shape NewShape(const Node& node, const NpiDiagParam& p, const Shape& data) {
           return LowerDiagonal(c, c.node().params<NpiDiagParam>().k, {0, 1});
         }});
 
-// Of matrices along the last two axes; one line stands for a square of equal rows.
+// Triangles of matrices along the last two axes; one line stands for a square of equal rows.
 struct TriangleParam {
   std::int64_t k = 0;
 };

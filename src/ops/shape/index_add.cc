@@ -71,7 +71,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   });
 }
 
-// As in MXNet each of equal places counts as the last one.
+// Each of equal places counts as the last one, as in MXNet.
 void GradientOfUpdate(GradientContext& c) {
   if (c.is_asked(0)) {
     c.Set(0, c.Call("_npx_index_update", {c.gradient(), c.in(1), Unary("zeros_like", c.in(2))}));

@@ -49,7 +49,7 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
           if (!IsKnown(r.in(1))) r.In(1, DType::kInt64);
         }})
         .Set(AmpFacts{Arithmetic::kMovesData, {SlotRole::kData, SlotRole::kIndex, SlotRole::kData}, AlwaysCommutes})
-        // As in MXNet each of equal positions counts as the last one.
+        // Each of equal positions counts as the last one, as in MXNet.
         .Set(GradientRule{[](GradientContext& c) {
           if (c.is_asked(0)) {
             const Term zeros = Unary("zeros_like", c.in(2));

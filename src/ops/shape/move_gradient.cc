@@ -54,7 +54,7 @@ void ValidateMoveBack(BackwardMoveParam& p) {
   p.node = Node::Make({&op, "moved", attrs, std::move(inputs), {}});
 }
 
-// By input of the operator: which input of _backward_move that is. They are (gradient, data, others...).
+// For each input of the operator the input of _backward_move that it is. These are (gradient, data, others...).
 std::vector<int> SlotsOf(const BackwardMoveParam& p) {
   std::vector<int> slots;
   int next = 2;

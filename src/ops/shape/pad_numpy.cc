@@ -144,7 +144,7 @@ void Extremes(const PadParam& p, const NDArray& in, NDArray& out) {
   });
 }
 
-// The same as operators: along each axis the extreme, repeated, and the data between.
+// Extremes as operators: along each axis the extreme, repeated, and the data between.
 std::vector<Term> ComposeExtremes(GradientContext& c) {
   const auto& p = c.params<PadParam>();
   Term padded = c.in(0);

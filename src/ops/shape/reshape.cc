@@ -1,4 +1,4 @@
-// The same elements under another shape: Reshape, _npx_reshape, _np_reshape, expand_dims, squeeze.
+// Operators that give elements another shape: Reshape, _npx_reshape, _np_reshape, expand_dims, squeeze.
 #include <algorithm>
 
 #include "ops/common/numeric.h"
@@ -78,8 +78,7 @@ std::int64_t NextSize(const ReshapeState& state, const IntTuple& codes, std::siz
   return codes[*i];
 }
 
-// With `reverse` codes and axes are met from the right, a split included: its sizes stand in front of it, as "2, 3,
-// -4".
+// Meets codes and axes from the right with `reverse`, a split included: its sizes stand in front of it, as "2, 3, -4".
 template <class Apply>
 void ApplyFrom(bool reverse, IntTuple codes, Apply apply, ReshapeState* state) {
   if (!reverse) return apply(codes, state);
@@ -225,7 +224,7 @@ struct SqueezeParam {
   std::optional<IntTuple> axis;
 };
 
-// Of 2.0, where arrays of rank 0 exist.
+// The parameters of 2.0, where arrays of rank 0 exist.
 struct NpiSqueezeParam {
   std::optional<IntTuple> axis;
 };

@@ -155,7 +155,7 @@ void Relocate(const Node& node, const Rot90Param& p, const NDArray& in, NDArray&
       });
 }
 
-// By one quarter: element (i, j) of the result is element (j, size - 1 - i) of what is turned.
+// Turns by one quarter at a time: element (i, j) of the result is element (j, size - 1 - i) of what is turned.
 bool Lower(LowerContext& c, const Rot90Param& p) {
   const Shape& data = c.in_type(0).shape;
   const auto [first, second] = PlaneOf(c.node(), p, data);

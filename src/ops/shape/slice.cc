@@ -22,7 +22,7 @@ struct Range {
   std::int64_t size = 0;
 };
 
-// As Python's slices: negative positions count from the end, and all are limited to the axis.
+// Resolves as Python's slices do: negative positions count from the end, and all are limited to the axis.
 Range Resolve(std::int64_t size, std::optional<std::int64_t> begin, std::optional<std::int64_t> end,
               std::int64_t step) {
   const bool forward = step > 0;

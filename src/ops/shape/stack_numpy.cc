@@ -18,7 +18,7 @@ struct StackParam {
   std::optional<std::int64_t> dim = 1;  // without effect; MXNet shares the struct with Concat
 };
 
-// Of an array of rank 0 or 1.
+// The length of an array of rank 0 or 1.
 std::int64_t LineOf(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
 Shape AtLeast1d(const Shape& shape) { return shape.rank() == 0 ? Shape{1} : shape; }
