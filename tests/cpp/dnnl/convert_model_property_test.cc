@@ -63,7 +63,7 @@ std::vector<std::string> Lines(const Symbol& symbol) {
   return lines;
 }
 
-// The same decisions in every depth-first order.
+// Expects the same decisions in any depth-first order.
 void CheckOrder(const RandomModel& model, const ConvertedModel& converted, const ConvertOptions& options,
                 std::mt19937& random) {
   std::vector<NodeEntry> outputs = model.symbol.outputs();

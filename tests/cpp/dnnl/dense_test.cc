@@ -24,7 +24,7 @@ Symbol Function(const std::string& op, const std::string& name, const Symbol& x)
   return Op(op, name + "_" + op, {x}, {{"act_type", name}});
 }
 
-// As in a transformer: a residual sum, a norm, and two layers with a function between them.
+// A transformer's layers: a residual sum, a norm, and two layers with a function between them.
 TestModel FeedForward(const Shape& shape = {2, 65, 256}) {
   TestModel m;
   m.types["x"] = F32(shape);

@@ -46,7 +46,7 @@ std::vector<NDArray> RunTwice(const TestModel& model, const BindOptions& options
   return executor->Run(InputsFor(*executor));  // nothing of the first run may be left in the second
 }
 
-// The same model, converted or not, on `threads` threads.
+// Options of a run of the model, converted or not, on `threads` threads.
 BindOptions Options(bool low, NumericMode mode, int threads) {
   BindOptions options = low ? Low() : On(Backend::kOneDnn);
   options.mode = mode;

@@ -10,8 +10,8 @@ namespace {
 
 using namespace testing;
 
-// Of a plan for a machine on which the library's 1x1 convolutions take eight times as long as their arithmetic, and
-// passes over memory long.
+// Plans for a machine on which oneDNN's 1x1 convolutions take eight times as long as their arithmetic, and passes over
+// memory long.
 class GemmPlans : public OwnKernelPlans {
  protected:
   GemmPlans()
@@ -22,7 +22,7 @@ class GemmPlans : public OwnKernelPlans {
           }
         }) {}
 
-  // With `count` such convolutions, and `scaled` that scale their source, and the results of the plan without them.
+  // Expects `count` such convolutions, and `scaled` that scale their source, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, int scaled = 0) {
     const auto own = ExpectSameWithout("own:gemm", m);
     EXPECT_EQ(Count(own->summary(), "own:scaled_gemm"), scaled) << own->summary().Print();
@@ -72,7 +72,7 @@ Symbol OfPositions(TestModel* m, const std::string& name, const Symbol& x, std::
              {"num_filter", std::to_string(out)}});
 }
 
-// Of lines and volumes, which are images to the kernel; a sum, and parts of a concatenation.
+// Lines and volumes are images to the kernel; a sum, and parts of a concatenation.
 TEST_F(GemmPlans, LinesAndVolumesAreTheSame) {
   for (const Shape& shape : {Shape{2, 40, 150}, Shape{2, 40, 5, 6, 7}, Shape{2, 40, 9, 1, 8}, Shape{3, 40, 1, 9, 1},
                              Shape{1, 40, 8, 7, 1}}) {

@@ -23,7 +23,7 @@ std::int64_t CountDifferences(const NDArray& a, const NDArray& b) {
   return different;
 }
 
-// Of all elements, the share in which the two presets differ.
+// The share of all elements in which the two presets differ.
 double ShareInWhichPresetsDiffer(Backend backend) {
   constexpr std::uint32_t kModels = 60;
   std::int64_t different = 0, all = 0;

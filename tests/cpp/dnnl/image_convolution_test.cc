@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-// Of a plan for a machine on which the library is slow with such images.
+// Plans for a machine on which oneDNN is slow with such images.
 class ImagePlans : public OwnKernelPlans {
  protected:
   ImagePlans()
@@ -61,7 +61,7 @@ TestModel PooledNetwork(const Shape& image, std::map<std::string, std::string> a
   return m;
 }
 
-// By each kernel of these that this CPU has code for.
+// Forces each kernel of these that this CPU has code for.
 TEST_F(ImagePlans, PooledResultsAreTheSame) {
   const std::vector<std::map<std::string, std::string>> pools = {
       {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}},

@@ -8,8 +8,8 @@ namespace {
 
 using namespace testing;
 
-// Of operands in bfloat16, which kernels of ours may multiply as int16: Winograd is off by 6e-4, a sum that is rounded
-// to bfloat16 by 2e-3.
+// The tolerance of operands in bfloat16, which kernels of ours may multiply as int16: Winograd is off by 6e-4, a sum
+// that is rounded to bfloat16 by 2e-3.
 constexpr double kProductTolerance = 1e-3;
 
 struct Use {

@@ -104,7 +104,7 @@ class RandomNetworkMaker {
             Shape{batch_, filters, size(data.shape[2]), size(data.shape[3])}};
   }
 
-  // With borders, of zeros mostly.
+  // Adds borders, of zeros mostly.
   Tensor Padded(const Tensor& data) {
     const std::int64_t top = Below(3), bottom = Below(3), left = Below(3), right = Below(3);
     const IntTuple width{0, 0, 0, 0, top, bottom, left, right};

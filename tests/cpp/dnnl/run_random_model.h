@@ -15,7 +15,7 @@ inline std::vector<NDArray> RunOnInputsOf(const amp::testing::RandomModel& model
   return executor.Run(inputs);
 }
 
-// By reference kernels. `symbol` and `params` are the model's own, or what was made of them.
+// Runs reference kernels. `symbol` and `params` are the model's own, or what was made of them.
 inline std::vector<NDArray> RunReference(const Symbol& symbol, const ModelParams& params,
                                          const amp::testing::RandomModel& model) {
   Executor executor(symbol, params, model.input_types, On(Backend::kReference));

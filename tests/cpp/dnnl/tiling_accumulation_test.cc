@@ -85,7 +85,7 @@ TestModel TiledModel(const Multiplication& product, const TilingCase& c, const O
   return m;
 }
 
-// Of single sums that round another way, because their float32 tiles were added up in another order.
+// The share of sums that round another way, because their float32 tiles were added up in another order.
 double ShareOfDifferences(const std::vector<float>& expected, const NDArray& actual) {
   int different = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {

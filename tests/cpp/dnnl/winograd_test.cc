@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-// Of a plan for a machine on which arithmetic takes long and memory no time.
+// Plans for a machine on which arithmetic takes long and memory no time.
 class WinogradPlans : public OwnKernelPlans {
  protected:
   WinogradPlans()
@@ -26,7 +26,7 @@ class WinogradPlans : public OwnKernelPlans {
     return Count(summary, "own:winograd") + Count(summary, "own:biased_winograd");
   }
 
-  // With `count` such convolutions, and the results of the plan without them.
+  // Expects `count` such convolutions, and the results of the plan without them.
   void ExpectSame(const TestModel& m, int count, double tolerance = kFloatTolerance) {
     const auto own = ExpectSameWithout("own:winograd", m, tolerance);
     if (OneDnnIsChannelsLast()) {
@@ -225,7 +225,7 @@ Symbol FilteredVolumes(TestModel* m, const std::string& name, const Symbol& x, s
                    {"num_group", std::to_string(volumes.groups)}});
 }
 
-// Of windows in three dimensions: cubes, slices, lines in slices, in groups, with a sum.
+// Windows in three dimensions: cubes, slices, lines in slices, in groups, with a sum.
 TestModel OfVolumes() {
   TestModel m;
   m.types["x"] = F32({2, 32, 5, 9, 14});

@@ -31,7 +31,7 @@ struct Operand {
   }
 };
 
-// Of an operand or a result, ending at a page that nobody may touch.
+// The memory of an operand or a result, ending at a page that nobody may touch.
 class OperandMemory {
  public:
   OperandMemory(const Operand& operand, bool is_bf16)

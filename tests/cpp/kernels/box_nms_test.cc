@@ -124,7 +124,7 @@ TEST(BoxNms, KeepsWhatAnObviousLoopKeeps) {
   }
 }
 
-// Of all instruction sets, on lengths around the width of a register; nothing behind the end is read.
+// Tries all instruction sets, on lengths around the width of a register; nothing behind the end is read.
 TEST(BoxNms, SuppressionOfAllLengths) {
   Random random(5);
   for (const BoxNmsTable* table : testing::TablesThatRun<BoxNmsTable>()) {

@@ -49,7 +49,7 @@ DeformableColumns DrawColumns(Random& random) {
   return work;
 }
 
-// By (image, row, column, channel, element of the window); where the kernel writes it.
+// Samples by (image, row, column, channel, element of the window), where the kernel writes them.
 std::vector<float> SampleSlowly(const DeformableColumns& work, const float* x, const float* offsets,
                                 const float* mask) {
   const std::int64_t window = work.kernel[0] * work.kernel[1], plane = work.out_size[0] * work.out_size[1];

@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937;
 
-// With a NaN now and then, and many equal elements.
+// Draws a NaN now and then, and many equal elements.
 template <class T>
 T DrawElement(Random& random) {
   if (std::numeric_limits<T>::has_quiet_NaN && random() % 9 == 0) return std::numeric_limits<T>::quiet_NaN();

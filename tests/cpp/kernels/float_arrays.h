@@ -10,7 +10,7 @@
 
 namespace amp::kernels::testing {
 
-// Of a normal distribution around 0.
+// Numbers of a normal distribution around 0.
 inline std::vector<float> NormalFloats(std::mt19937& random, std::int64_t count, float width = 1) {
   std::normal_distribution<float> normal(0, width);
   std::vector<float> values(static_cast<std::size_t>(count));

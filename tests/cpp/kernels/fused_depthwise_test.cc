@@ -181,7 +181,7 @@ std::vector<double> AllExpanded(const BlockProblem& p) {
   return all;
 }
 
-// Of all results the largest, beside values of about 1.
+// The largest error of all results, beside values of about 1.
 double BlockError(const BlockProblem& p, const Elements& sums) {
   const FusedDepthwise& job = p.job;
   const std::vector<double> expanded = AllExpanded(p);

@@ -255,7 +255,7 @@ TEST(Gemm, RowsThatAreNotPackedAreTheProduct) {
   }
 }
 
-// So many input channels that int16 is summed up in several chunks.
+// Draws so many input channels that int16 is summed up in several chunks.
 GemmProblem DrawDeepGemm(Draw& draw, const GemmVariant& variant) {
   GemmProblem p = DrawGemm(draw, variant);
   p.job.in_channels = draw.Int(385, 2000);

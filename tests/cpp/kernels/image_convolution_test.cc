@@ -225,7 +225,7 @@ TEST(ImageConvolution, BitsOfPooledResultsDoNotDependOnThreads) {
   ExpectBitsNotToDependOnThreads(ImageVariants(), DrawPooled, ComputeImage);
 }
 
-// As the operator says: a NaN is larger than any number, wherever it stands in a window.
+// A NaN is larger than any number, wherever it stands in a window, as the operator says.
 TEST(ImageConvolution, ANaNIsPooled) {
   for (const ImageVariant& variant : ImageVariants()) {
     for (std::int64_t at = 0; at < 6; ++at) {

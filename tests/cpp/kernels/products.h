@@ -147,7 +147,7 @@ std::vector<float> SumsIn(const Problem& p, const Elements& elements) {
   return values;
 }
 
-// Of all results the largest, beside values of about 1. `expected(problem, row, channel)` defines them.
+// The largest error of all results, beside values of about 1. `expected(problem, row, channel)` defines them.
 template <class Problem, class Expected>
 double LargestError(const Problem& p, Expected expected) {
   double worst = 0;

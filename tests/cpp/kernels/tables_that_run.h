@@ -14,7 +14,7 @@ const Table* TableFor(Isa isa) {
   return isa == Isa::kAvx512 ? Table::Avx512() : isa == Isa::kAvx2 ? Table::Avx2() : Table::Generic();
 }
 
-// Of the code for any CPU, AVX2 and AVX-512. `more`: and for AVX-512 with more, such as bfloat16, if the CPU has that.
+// The code for any CPU, AVX2 and AVX-512. `more`: and for AVX-512 with more, such as bfloat16, if the CPU has that.
 template <class Table>
 std::vector<const Table*> TablesThatRun(const Table* (*more)() = nullptr, bool has_more = CpuHasBF16()) {
   std::vector<const Table*> tables = TablesOfThisCpu<Table>();

@@ -35,7 +35,7 @@ Team& TeamOf(int size) {
   return *teams[size];
 }
 
-// By team size and number of helpers that attend.
+// The parameters are the team's size and the number of helpers that attend.
 class Teams : public ::testing::TestWithParam<std::pair<int, int>> {
  protected:
   Teams() : team_(TeamOf(GetParam().first)) { team_.Attend(GetParam().second, CallersCpus()); }
@@ -83,7 +83,7 @@ TEST_P(Teams, WaitForEachOtherAtABarrier) {
   EXPECT_EQ(wrong, 0);
 }
 
-// As barriers inside of a library do: nobody is told. A helper looks by itself whether a region is stuck.
+// Parts wait as barriers inside of a library do: nobody is told. A helper looks by itself whether a region is stuck.
 TEST_P(Teams, GiveEachPartAThreadIfPartsWaitForEachOther) {
   for (int round = 0; round < 2; ++round) {
     std::atomic<int> arrived{0};

@@ -88,7 +88,7 @@ class Image : public Elements {
   }
   const WinogradImage& strides() const { return strides_; }
 
-  // Of image n / spacing^2 the n % spacing^2-th, if windows have gaps.
+  // For windows with gaps, the n % dilation^2-th part of image n / dilation^2.
   std::int64_t IndexOf(std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) const {
     const WinogradImage& s = strides_;
     const std::int64_t row = n / dilation_ % dilation_ + y * dilation_, column = n % dilation_ + x * dilation_;

@@ -64,7 +64,7 @@ inline void RegisterFakeOps() {
   static_cast<void>(once);
 }
 
-// As Op, of such operators.
+// Like Op, for such operators.
 inline Symbol FakeOp(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
   RegisterFakeOps();
   return Op(op, std::move(name), inputs, std::move(attrs));

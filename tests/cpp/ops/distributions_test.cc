@@ -33,7 +33,7 @@ std::vector<double> Drawn(const std::string& name, double first, double second) 
 
 using Share = std::function<double(double x)>;  // of numbers up to x
 
-// Of the Kolmogorov-Smirnov test. Equal numbers are compared once, behind the last of them.
+// The distance of the Kolmogorov-Smirnov test. Equal numbers are compared once, behind the last of them.
 double Distance(std::vector<double> drawn, const Share& share, bool counts) {
   std::sort(drawn.begin(), drawn.end());
   const auto size = static_cast<double>(drawn.size());
@@ -55,7 +55,7 @@ double GammaShare(double shape, double x) {
   return std::min(1.0, std::exp(shape * std::log(x) - x - std::lgamma(shape)) * sum);
 }
 
-// Of counts up to x, from the logarithms of their probabilities.
+// The share of counts up to x, from the logarithms of their probabilities.
 Share OfCounts(const std::function<double(double)>& log_probability) {
   std::vector<double> shares;
   double sum = 0;

@@ -34,7 +34,7 @@ inline OpCase AnyMove(Random& random, int low_rank = 1, int high_rank = 4) {
   return {{}, {AnyInput(random, shape)}, {}, Truth::kSameBits};
 }
 
-// Of prelu: one, one a channel, or a shape that is broadcast.
+// The slopes of prelu: one, one a channel, or a shape that is broadcast.
 inline Shape SlopesOf(Random& random, const Shape& data) {
   if (random.Chance(0.5)) return Shape{random.Chance(0.4) ? 1 : data[data.rank() > 1 ? 1 : 0]};
   Shape slopes = data;

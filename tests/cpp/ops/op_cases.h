@@ -67,30 +67,30 @@ struct OpRow {
 
 // In alphabetical order of operators.
 const std::vector<OpRow>& OpRows();
-// Those of op_cases_arrays.cc.
+// The rows of op_cases_arrays.cc.
 const std::vector<OpRow>& ArrayOpRows();
-// Those of op_cases_lookups.cc.
+// The rows of op_cases_lookups.cc.
 const std::vector<OpRow>& LookupOpRows();
-// Those of op_cases_targets.cc.
+// The rows of op_cases_targets.cc.
 const std::vector<OpRow>& TargetOpRows();
-// Those of op_cases_statistics.cc.
+// The rows of op_cases_statistics.cc.
 const std::vector<OpRow>& StatisticsOpRows();
-// Of operators that are functions of one number (IsUnaryFunction); rows of their own replace these.
+// The rows of functions of one number (IsUnaryFunction); rows of their own replace these.
 std::vector<OpRow> UnaryFunctionRows();
-// Those of op_cases_functions.cc.
+// The rows of op_cases_functions.cc.
 const std::vector<OpRow>& FunctionOpRows();
-// Those of op_cases_numpy.cc.
+// The rows of op_cases_numpy.cc.
 const std::vector<OpRow>& NumPyOpRows();
-// Those of op_cases_numpy_sums.cc.
+// The rows of op_cases_numpy_sums.cc.
 const std::vector<OpRow>& NumPySumOpRows();
 
-// Those of op_cases_gradients.cc.
+// The rows of op_cases_gradients.cc.
 const std::vector<OpRow>& GradientOpRows();
 
-// Those of op_cases_linalg.cc.
+// The rows of op_cases_linalg.cc.
 const std::vector<OpRow>& LinearAlgebraOpRows();
 
-// Those of op_cases_random.cc.
+// The rows of op_cases_random.cc.
 const std::vector<OpRow>& RandomOpRows();
 
 const std::vector<DType>& FloatTypes();

@@ -15,7 +15,7 @@ OpCase OfFloat(Random& random, double relative, Values values = Values::kPlain, 
   return {{}, {{{random.Type(FloatTypes()), shape}, values}}, {0, relative, 0}, Truth::kWide, special};
 }
 
-// Of functions that integers have, too.
+// A case of a function that integers have, too.
 OpCase OfNumber(Random& random, double relative, Values values = Values::kPlain, Special special = Special::kKept) {
   OpCase c = OfFloat(random, relative, values, special);
   std::vector<DType> types = FloatTypes();
@@ -80,7 +80,7 @@ OpCase DrawBroadcast(Random& random) {
       {0, 2, 0}};
 }
 
-// Of 2.0: floats beside integers and other floats.
+// Floats beside integers and other floats, as in 2.0.
 OpCase DrawMixed(Random& random) {
   OpCase c = DrawBroadcast(random);
   TensorType& other = c.inputs[random.Chance(0.5) ? 0 : 1].type;

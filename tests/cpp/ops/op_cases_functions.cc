@@ -43,7 +43,7 @@ OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, 
 }
 
 OpCase DrawOfNumbers(Random& random) { return Unary(random, NumberTypes(), {0, 16, 0}); }
-// As Activation has them.
+// The operands are as Activation has them.
 OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
 OpCase DrawPredicate(Random& random) { return Unary(random, AllTypes(), {}, Values::kWide); }
 OpCase DrawBitwiseNot(Random& random) { return Unary(random, BitTypes(), {}, Values::kWide); }
@@ -93,7 +93,7 @@ OpCase DrawFloats(Random& random) { return Broadcast(random, FloatTypes(), false
 OpCase DrawBits(Random& random) { return Broadcast(random, BitTypes(), true); }
 OpCase DrawShift(Random& random) { return Broadcast(random, IntegerTypes(), true); }
 
-// Of numbers that float32 holds.
+// Numbers that float32 holds.
 OpCase DrawMixedQuotient(Random& random) {
   std::vector<DType> types = FloatTypes();
   types.insert(types.end(), {DType::kInt32, DType::kInt8, DType::kBool});

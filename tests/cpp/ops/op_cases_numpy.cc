@@ -384,7 +384,7 @@ OpCase DrawRoiAlign(Random& random) {
   const std::int64_t bins = pooled[0] * pooled[1];
   OpCase c{{{"pooled_size", PrintAttr(pooled)}, {"spatial_scale", random.Of({"1", "0.5"})}}, {}, {}};
   c.error.terms = 160;  // of up to eight samples along each axis, and their weights
-  // Of nine images, whatever values others get: small numbers name one of them.
+  // The data are nine images, whatever values others get: small numbers name one of them.
   c.inputs = {{{random.Type(FloatTypes()), Shape{9, bins * random.Int(1, 2), random.Int(1, 6), random.Int(1, 6)}}},
               {{DType::kFloat32, Shape{random.Size(3), 5}}, Values::kPositive}};
   Maybe(random, &c.attrs, "sample_ratio", random.Of({"-1", "2"}));

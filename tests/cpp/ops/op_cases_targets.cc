@@ -193,7 +193,7 @@ OpCase DrawHawkes(Random& random) {
                of({samples})});
 }
 
-// Of an array with so many values of a window or of a head, and another one; dilations are 1 or more.
+// An array with so many values of a window or of a head, and another one; dilations are 1 or more.
 OpCase DrawSeen(Random& random, bool of_weights) {
   const DType dtype = random.Type(FloatTypes());
   const std::int64_t w = random.Int(0, 3), batch = random.Int(1, 2), positions = random.Int(1, 6);

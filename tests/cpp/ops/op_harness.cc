@@ -43,7 +43,7 @@ std::int64_t DrawInteger(Random& random, Values values) {
   return static_cast<std::int64_t>(random.Bits() >> random.Int(0, 63));
 }
 
-// Of elements up to 4: the diagonal outweighs the others of its row.
+// Makes matrices of elements up to 4 definite: the diagonal outweighs the others of its row.
 void MakeDefinite(NDArray& matrices) {
   const std::int64_t size = matrices.shape().dims().back();
   for (std::int64_t i = 0; i < matrices.size(); ++i) {

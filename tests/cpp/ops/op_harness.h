@@ -64,7 +64,7 @@ class OneNode {
   std::vector<NDArray> inputs_;
   std::vector<TensorType> output_types_;
   Special special_;
-  // By output: in its own dtype between these bounds (equal where bits must agree).
+  // The bounds of each output, in its own dtype (equal where bits must agree).
   std::vector<NDArray> low_, high_;
 };
 

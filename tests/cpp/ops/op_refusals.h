@@ -18,21 +18,21 @@ struct Refusal {
 inline TensorType F32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 inline TensorType I32(Shape shape) { return {DType::kInt32, std::move(shape)}; }
 
-// Those of the operators in op_cases_arrays.cc, and of the scalar family's later rows.
+// Refusals of the operators in op_cases_arrays.cc, and of the scalar family's later rows.
 std::vector<Refusal> ArrayRefusals();
-// Those of the operators in op_cases_statistics.cc.
+// Refusals of the operators in op_cases_statistics.cc.
 std::vector<Refusal> StatisticsRefusals();
-// Those of the operators in op_cases_functions.cc.
+// Refusals of the operators in op_cases_functions.cc.
 std::vector<Refusal> FunctionRefusals();
-// Those of the operators in op_cases_gradients.cc.
+// Refusals of the operators in op_cases_gradients.cc.
 std::vector<Refusal> GradientRefusals();
-// Those of the operators in op_cases_linalg.cc.
+// Refusals of the operators in op_cases_linalg.cc.
 std::vector<Refusal> LinearAlgebraRefusals();
-// Those of the operators in op_cases_random.cc.
+// Refusals of the operators in op_cases_random.cc.
 std::vector<Refusal> RandomRefusals();
-// Those of the operators in op_cases_targets.cc.
+// Refusals of the operators in op_cases_targets.cc.
 std::vector<Refusal> TargetRefusals();
-// Those of the operators in op_cases_numpy.cc.
+// Refusals of the operators in op_cases_numpy.cc.
 std::vector<Refusal> NumPyRefusals();
 
 }  // namespace amp

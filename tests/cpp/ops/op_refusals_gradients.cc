@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kFloats = "of a float dtype, got int32";
 
-// Of operators whose operands are of one shape and of one float dtype.
+// Adds refusals of operators whose operands are of one shape and of one float dtype.
 void AddElementwise(std::vector<Refusal>* all) {
   const TensorType data = F32({2, 3, 4, 4}), other = F32({2, 3, 4, 5}), integers = I32({2, 3, 4, 4});
   const AttrMap lrn{{"nsize", "3"}}, pool{{"kernel", "(2, 2)"}};

@@ -33,7 +33,7 @@ std::ptrdiff_t CountRegistrations(const std::string& text) {
   EXPECT_EQ(CountMatches(text, "RegisterOp<"), direct + through_function + families)
       << "a form of registration that this test cannot count";
   if (families == 0) return literal;
-  // By position: std::regex takes a stack frame for each character of a long table.
+  // Rows are found by position: std::regex takes a stack frame for each character of a long table.
   const std::size_t begin = text.find("kRows[] = {");
   const std::size_t end = text.find("\n};", begin);
   EXPECT_TRUE(begin != std::string::npos && end != std::string::npos);

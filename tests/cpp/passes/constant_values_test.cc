@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::optional<std::vector<double>>;
 
-// Of the symbol's first output; variables are float32[2,3].
+// The values of the symbol's first output; variables are float32[2,3].
 Numbers ValuesOf(const Symbol& symbol, const NodeRunner& runner = ReferenceRunner(),
                  const std::set<std::string>& parameters = {}) {
   TypeMap known;

@@ -429,7 +429,7 @@ TEST(ApplyDecision, AMulticastThatIsAHeadKeepsItsNames) {
 TEST(ApplyDecision, CastsToTheDTypeThatIsThereAlreadyGo) {
   const Symbol same = AmpCast("c", Var("x"), "float32");
   EXPECT_EQ(PrintConverted(RuleOp("_rule_exp", "e", {same})), "%0 x = null()\n%1 e = _rule_exp(%0)\noutputs: %1\n");
-  // As an output of the graph it stays: the name is somebody's.
+  // An output of the graph stays: the name is somebody's.
   EXPECT_EQ(PrintConverted(same), "%0 x = null()\n%1 c = amp_cast(%0) __amp_cast__=1 dtype=float32\noutputs: %1\n");
   // amp_cast passes integers as they are.
   EXPECT_EQ(PrintConverted(RuleOp("_rule_move", "m", {AmpCast("c", Var("i"))}), {}, {{"i", {DType::kInt32, Shape()}}}),

@@ -97,7 +97,7 @@ inline void RegisterRuleOps() {
   static_cast<void>(once);
 }
 
-// As Op, of such operators.
+// Like Op, for such operators.
 inline Symbol RuleOp(std::string_view op, std::string name, const std::vector<Symbol>& inputs, AttrMap attrs = {}) {
   RegisterRuleOps();
   return Op(op, std::move(name), inputs, std::move(attrs));

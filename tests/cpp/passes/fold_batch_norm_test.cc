@@ -494,7 +494,7 @@ TEST(FoldIntoReader, ChannelsLast) {
   EXPECT_EQ(ElementsOf(FoldBoth(m).arrays.at("conv_weight")), (std::vector<float>{1, 1.5, 3, 3}));
 }
 
-// As in ArcFace: BatchNorm -> Dropout -> FullyConnected.
+// BatchNorm -> Dropout -> FullyConnected, as in ArcFace.
 Case NormAndDense(const AttrMap& dense, const AttrMap& norm, const Shape& data, std::int64_t features, bool flatten) {
   Case m;
   m.types["data"].shape = data;

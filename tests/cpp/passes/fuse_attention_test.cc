@@ -161,7 +161,7 @@ Symbol Causal() {
   return Op("broadcast_lesser_equal", "broadcast_lesser_equal",
             {ShapedPositions("7", "(1, 1, 1, 7)"), ShapedPositions("7", "(1, 1, 5, 1)", "2")});
 }
-// The same mask with `change` added to its first element.
+// Causal with `change` added to its first element.
 Symbol Changed(const char* change) {
   const Symbol bit = Op("_equal_scalar", "_equal_scalar", {ShapedPositions("35", "(1, 1, 5, 7)")}, {{"scalar", "0"}});
   return Op("elemwise_add", "elemwise_add", {Causal(), Op("_mul_scalar", "_mul_scalar", {bit}, {{"scalar", change}})});

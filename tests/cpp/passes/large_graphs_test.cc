@@ -44,7 +44,7 @@ void OnSmallStack(std::function<void()> work) {
   pthread_attr_destroy(&attributes);
 }
 
-// Of this thread alone: other work on the machine does not count.
+// The seconds of this thread alone: other work on the machine does not count.
 double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -34,7 +34,7 @@ FlowNetwork Random(std::mt19937& random, int vertices, int arcs, int max_capacit
   return network;
 }
 
-// By trying all.
+// The best cut, by trying all.
 struct BestCut {
   Capacity cut = FlowNetwork::kUnlimited;
   std::uint32_t sink_side = 0;  // of all best cuts what they share; bits

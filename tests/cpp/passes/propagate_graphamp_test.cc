@@ -75,7 +75,7 @@ Symbol P2() {
   return Gelu("out", Op("dot", "matmul_2", {act, cast(Var("c"), "hand_c")}, off), off);
 }
 
-// The same nodes; others come first in the order of the graph.
+// Other nodes come first in the order of the graph.
 Symbol WithAnotherOrder(const Symbol& symbol) {
   const Graph graph = symbol.ToGraph();
   std::vector<NodeEntry> outputs;

@@ -221,7 +221,7 @@ TEST(PropagateStrides, RefusesWhatIsReadOtherwise) {
   ExpectUnchanged(StridedConv("reader", Op("softmax", "between", {conv}), 1, 2));
   ExpectUnchanged(StridedConv(
       "reader", Op("Pooling", "between", {Var("x")}, {{"kernel", "(1, 1)"}, {"global_pool", "True"}}), 1, 2));
-  // As the weight of another convolution.
+  // The result is the weight of another convolution.
   const Symbol weight =
       Op("Convolution", "other", {Var("y"), conv}, {{"kernel", "(9, 7)"}, {"num_filter", "2"}, {"no_bias", "True"}});
   TypeMap known = kInput;

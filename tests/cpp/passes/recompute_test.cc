@@ -74,7 +74,7 @@ TEST(Recompute, NothingIsMarked) {
   EXPECT_EQ(CopiesIn(Gradient(symbol, {"x"}).ToGraph()), std::vector<std::string>{});
 }
 
-// As in MXNet, which would draw other numbers.
+// MXNet keeps it, too: it would draw other numbers.
 TEST(Recompute, DropoutIsKept) {
   AttrMap attrs = kMarked;
   attrs["p"] = "0.5";
@@ -99,7 +99,7 @@ std::int64_t PeakOf(const Joint& joint) {
   return PeakOfKept(joint.graph, joint.types, Recomputed(joint.graph.num_nodes(), false));
 }
 
-// Of a graph that was changed, after it has been inferred.
+// The copies of a graph that was changed, after it has been inferred.
 std::vector<std::string> CopiesFor(const Joint& joint, std::int64_t budget) {
   return CopiesIn(RecomputeToFit(joint.graph, joint.types, budget));
 }

@@ -115,7 +115,7 @@ TEST(RoundingLimits, ProductsInDistancesStayFloat32) {
   EXPECT_CONTAINS(text, "a.data <- float32: cancels distance_output");
   EXPECT_CONTAINS(text, "before.data <- bfloat16");
   EXPECT_CONTAINS(text, "after.data <- bfloat16");
-  // The same sum with lengths of other tensors is none.
+  // A sum with lengths of other tensors is none.
   EXPECT_CONTAINS(Decided(Distance(Var("c"), Var("d"), product)), "product.lhs <- bfloat16: accumulates");
 }
 
@@ -125,7 +125,7 @@ TEST(RoundingLimits, SmallDivisorsStayFloat32) {
   EXPECT_CONTAINS(Decided(quotient, {.target = DType::kFloat16}), "guarded.output -> float32: vanishes guarded_output");
   EXPECT_CONTAINS(Decided(quotient, {.target = DType::kFloat16}), "q.rhs <- float32: vanishes");
   EXPECT_CONTAINS(Decided(quotient), "q.rhs <- bfloat16");  // bfloat16 has numbers as small as that
-  // Of the numbers themselves nothing is known.
+  // Nothing is known of the numbers themselves.
   const Symbol plain = Scalar("_plus_scalar", "guarded", Dense2x2("fc", Var("x")), "1e-12");
   const std::string text = Decided(Dense2x2("after", Op("log", "l", {plain})), {.target = DType::kFloat16});
   EXPECT_CONTAINS(text, "guarded.output -> float32: singular guarded_output");

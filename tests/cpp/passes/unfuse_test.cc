@@ -123,7 +123,7 @@ TEST(Unfuse, AFloatOutputBehindASumIsACast) {
   EXPECT_EQ(symbol.ListOutputs(), (Names{"sg0_output"}));
 }
 
-// Of a batch norm's outputs one is visible.
+// One of a batch norm's outputs is visible.
 TEST(Unfuse, AHeadWithHiddenOutputsKeepsItsName) {
   std::string body = kBody;
   body.replace(body.find("[[8,0,0]]"), 9, "[[7,0,0]]");

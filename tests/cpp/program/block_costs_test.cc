@@ -94,7 +94,7 @@ TEST(BlockCosts, ACastInTheMiddleTakesAllThatItGains) {
   EXPECT_EQ(costs.OfLostFusion(model.graph().InputsOf(first)[0], {first, 0}), 0);
 }
 
-// By itself such a convolution is faster in float32, between casts; in a block it is not.
+// Such a convolution by itself is faster in float32, between casts; in a block it is not.
 TEST(BlockCosts, NoLayerOfABlockIsComputedInFloat32) {
   const Model model = TypedBlock(InvertedResidual(), kBF16);
   const NodeId depthwise = IdOf(model, "depthwise");

@@ -32,7 +32,7 @@ Program OneConvolution(DType dtype, std::int64_t size, const IntTuple& strides =
   return program;
 }
 
-// The same with a window of another size, and as many results.
+// OneConvolution with a window of another size, and as many results.
 Program WithWindow(DType dtype, std::int64_t height, std::int64_t width) {
   Program program = OneConvolution(dtype, 28);
   program.values[1].type.shape = {128, 128, height, width};
@@ -71,7 +71,7 @@ TEST(ChooseKernels, WhereItTakesLessTime) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 1)), "");  // of a tile of sixteen results one is read
 }
 
-// Those of smaller tiles are 2.25 times smaller.
+// Weights of smaller tiles are 2.25 times smaller.
 TEST(ChooseKernels, SmallTilesWhereWeightsTakeTheTime) {
   EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e8)), "winograd_f2x2_f32");
   EXPECT_EQ(Chosen(OneConvolution(kF32, 8), *MachineOfSpeeds(2e9, 1e9)), "winograd_f4x4_f32");
@@ -210,7 +210,7 @@ Program OfImage(DType dtype, std::int64_t channels = 3) {
   return program;
 }
 
-// The same of an image that is converted before.
+// OfImage with an image that is converted before.
 Program OfCastImage() {
   Program program = OfImage(kBF16);
   const ValueId image = program.AddValue({kF32, {1, 3, 32, 32}}, "image", ValueSource::kInput);
@@ -219,7 +219,7 @@ Program OfCastImage() {
   return program;
 }
 
-// The same with max pooling of 3x3 behind it.
+// OfImage with max pooling of 3x3 behind it.
 Program OfPooledImage(DType dtype) {
   Program program = OfImage(dtype);
   const ValueId pooled = program.AddValue({dtype, {1, 64, 8, 8}}, "pooled", ValueSource::kComputed);
@@ -243,7 +243,7 @@ Program WithGemm(Program program, double ratio, double bf16_flops = 2e9) {
 
 std::string ProductOf(const Program& program) { return OwnKernelOf(program.steps.back()); }
 
-// Of a product whose scale stays a step of its own.
+// The kernel of a product whose scale stays a step of its own.
 std::string SharedProduct(DType dtype, const nlohmann::ordered_json& file) {
   Program program = ScaledGemm(dtype);
   program.outputs.push_back(program.steps[0].outputs[0]);

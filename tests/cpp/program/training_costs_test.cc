@@ -75,7 +75,7 @@ TEST(TrainingCosts, CastsHaveGradientsAndParametersChange) {
   EXPECT_GT(training.OfCast(weight, kF32, kBF16), 0);
   EXPECT_EQ(training.OfCast(x, kF32, kBF16), inference.OfCast(x, kF32, kBF16));
   const EntryId act = graph.EntryOf(IdOf(model, "act"), 0), sum = graph.EntryOf(IdOf(model, "one"), 0);
-  // Into a product: it writes the gradient in float32. Into a function: there is a cast.
+  // A product writes the gradient in float32; a function needs a cast.
   const Picoseconds product = training.OfCast(act, kF32, kBF16) - inference.OfCast(act, kF32, kBF16);
   const Picoseconds function = training.OfCast(sum, kF32, kBF16) - inference.OfCast(sum, kF32, kBF16);
   EXPECT_GT(product, 0);
