@@ -10,7 +10,7 @@ namespace amp {
 // scores = batch_dot(q, k, transpose_b=True), where q and k are SwapAxis(1, 2) of _npx_reshape(-2, -2, outputs, -1) of
 // outputs 0 and 1 of _split_v2 (three equal parts of the last axis): _sg_onednn_selfatt_qk_split of what is split.
 std::vector<FusionGroup> FindScoresOfSplit(const Graph& graph);
-// Scores of any two projections (..., outputs * size): _sg_onednn_selfatt_qk.
+// Scores of any two projections (..., heads * size): _sg_onednn_selfatt_qk.
 std::vector<FusionGroup> FindScores(const Graph& graph);
 // _npx_reshape(-2, -2, -1) of _npi_transpose(0, 2, 1, 3) of batch_dot(attention, v), where v is made like q, of output
 // 2 of a split that nobody else reads: _sg_onednn_selfatt_valatt of the attention and what is split.

@@ -43,7 +43,7 @@ OpCase Unary(Random& random, const std::vector<DType>& types, ErrorModel error, 
 }
 
 OpCase DrawOfNumbers(Random& random) { return Unary(random, NumberTypes(), {0, 16, 0}); }
-// The operands are as Activation has them.
+// The error and the values are those of Activation.
 OpCase DrawSoftPlus(Random& random) { return Unary(random, FloatTypes(), {0, 16, 256}, Values::kWide); }
 OpCase DrawPredicate(Random& random) { return Unary(random, AllTypes(), {}, Values::kWide); }
 OpCase DrawBitwiseNot(Random& random) { return Unary(random, BitTypes(), {}, Values::kWide); }
