@@ -231,3 +231,28 @@ def test_operators_have_the_namespace_of_their_file():
     stems = [path.stem for path in (SOURCE / "ops").rglob("*.cc")]
     assert [(stem, name[1]) for stem, name in zip(stems, names) if name and name[1] != stem] == []
     assert sum(bool(name) for name in names) > 90
+
+
+COMMENTED = [SOURCE, ROOT / "include", ROOT / "python" / "amp" / "csrc", ROOT / "tests" / "cpp"]
+FRAGMENT = re.compile(r"( *)// (?:Of|The same|So many|By|As|Those|Into|With) ")
+
+
+def fragments(path):
+    """(line number, line) of every block of comments that begins without its subject."""
+    before = ""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = FRAGMENT.match(line)
+        if match and not before.startswith(f"{match[1]}//"):
+            yield number, line.strip()
+        before = line
+
+
+def test_comments_begin_with_their_subject():
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: say what it is or does: {line}"
+        for folder in COMMENTED
+        for suffix in ("*.h", "*.cc")
+        for path in sorted(folder.rglob(suffix))
+        for number, line in fragments(path)
+    ]
+    assert not found, "\n".join(found)
