@@ -39,7 +39,7 @@ struct StepBackEnd {
 
 // What is registered for the kind of step.
 const StepBackEnd& BackEndOf(const StepSpec& spec);
-// The same; of a step that an own kernel computes, what runs layers.
+// The back end of a step; that of layers where an own kernel computes it.
 const StepBackEnd& BackEndOf(const Step& step);
 
 // The primitive for a step whose inputs lie in `layouts`; nullopt where the library has none for these types and

@@ -36,7 +36,7 @@ struct DepthwiseWindow {
 
   // A row of the image, from its padding on; rows above it have negative numbers.
   float* Row(std::int64_t y) const { return memory + (y + pad_top) % rows * row; }
-  // The same, from the image on.
+  // The row from its first column of the image on.
   float* Image(std::int64_t y) const { return Row(y) + pad_left / kTogether * kGemmBlock; }
 
   // Where a group of neighbours begins, of groups of about the same size. Columns that lie together stay so.

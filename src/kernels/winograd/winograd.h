@@ -55,9 +55,9 @@ struct Winograd {
   std::int64_t in_channels = 0, out_channels = 0;  // of one group
   std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
   std::int64_t pad_top = 0, pad_left = 0;  // at the other ends: what the output's size asks for
-  // Where windows have gaps, every `spacing`-th row and column of an image make an image of their own, without gaps: so
-  // many squared of them, which `batch` counts. Sizes and pads are theirs, and strides lead from one of their positions
-  // to the next.
+  // A dilated window reads every `dilation`-th row and column. These make an image of their own, with a window that is
+  // not dilated; `batch` counts dilation * dilation such images. Sizes and pads are theirs, and strides lead from one
+  // of their positions to the next.
   std::int64_t dilation = 1;
   // The stride of a deconvolution, else 0: rows of its result with the same remainder of this, and columns, are the
   // result of a convolution of their own, a phase. Its window is every `stride`-th number of the deconvolution's, the

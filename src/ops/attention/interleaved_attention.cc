@@ -54,7 +54,7 @@ Sizes SizesOf(const Node& node, const char* name, const Shape& projections, std:
   return {projections[0], projections[1], heads, projections[2] / (parts * heads), parts};
 }
 
-// One part as (batch * outputs, length, size).
+// One part as (batch * heads, length, size).
 NDArray Extract(const NDArray& projections, const Sizes& s, Part part) {
   const NDArray split = projections.Reshaped(Shape{s.length, s.batch * s.heads, s.parts, s.size});
   NDArray out(projections.dtype(), Shape{s.batch * s.heads, s.length, s.size});

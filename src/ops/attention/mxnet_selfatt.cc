@@ -1,8 +1,8 @@
 // The products of self-attention that MXNet 2.x's oneDNN backend fuses (passes/fuse_mxnet_attention.h): no subgraph is
 // kept.
 //
-// Projections are (batch, length, outputs * size); those that are not split yet hold queries, keys and values side by
-// side: (batch, length, 3 * outputs * size).
+// Projections are (batch, length, heads * size); those that are not split yet hold queries, keys and values side by
+// side: (batch, length, 3 * heads * size).
 #include <algorithm>
 
 #include "ops/common/numeric.h"
@@ -82,7 +82,7 @@ ValueId Matrices(LowerContext& c, const Projection& p) {
   return c.Permute(c.Reshape(part, Shape{s.batch, s.length, s.heads, s.size}), {0, 2, 1, 3});
 }
 
-// (batch * outputs, ...) for the kernel of matrix products.
+// (batch * heads, ...) for the kernel of matrix products.
 NDArray Flat(const NDArray& matrices) {
   const Shape& s = matrices.shape();
   return matrices.Reshaped(Shape{s[0] * s[1], s[2], s[3]});

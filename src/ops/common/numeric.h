@@ -40,7 +40,7 @@ void WithFloatType(DType dtype, F&& f) {
   f(float{});
 }
 
-// The same, and int64 for all integers and bool.
+// Like WithFloatType, with int64 for all integers and bool.
 template <class F>
 void WithNumberType(DType dtype, F&& f) {
   if (IsFloat(dtype)) return WithFloatType(dtype, std::forward<F>(f));

@@ -393,7 +393,7 @@ SavedSteps SaveForeach(GradientContext& c, const Flow& flow) {
   return {ByState(flow, states, CallForeach(c, &body, loop)), std::nullopt};
 }
 
-// The same, and which steps there were.
+// Saves what SaveForeach does, and which steps there were.
 SavedSteps SaveWhileLoop(GradientContext& c, const Flow& flow) {
   GrowingBody body(c.node(), flow.results[0]);
   const LoopStates states = StatesOf(flow, &body);

@@ -8,7 +8,7 @@ namespace {
 
 bool IsOp(const Node& node, const char* op) { return node.op_name() == op && node.control_deps().empty(); }
 
-// A projection (batch, length, outputs * size) as (batch, outputs, length, size).
+// A projection (batch, length, heads * size) as (batch, heads, length, size).
 struct Heads {
   NodeId swap, reshape;
   EntryId projection;

@@ -7,7 +7,7 @@
 
 namespace amp {
 
-// scores = batch_dot(q, k, transpose_b=True), where q and k are SwapAxis(1, 2) of _npx_reshape(-2, -2, outputs, -1) of
+// scores = batch_dot(q, k, transpose_b=True), where q and k are SwapAxis(1, 2) of _npx_reshape(-2, -2, heads, -1) of
 // outputs 0 and 1 of _split_v2 (three equal parts of the last axis): _sg_onednn_selfatt_qk_split of what is split.
 std::vector<FusionGroup> FindScoresOfSplit(const Graph& graph);
 // Scores of any two projections (..., heads * size): _sg_onednn_selfatt_qk.

@@ -31,7 +31,7 @@ bool IsOf(WinogradKind kind, const PlaneSize& window) {
   return window.height == shape.window_height && window.width == shape.window_width;
 }
 
-// Positions beyond these see nothing of the image. `spacing`: see kernels::Winograd.
+// Positions beyond these see nothing of the image. See kernels::Winograd for `dilation`.
 bool IsWithin(const IntTuple& pads, const PlaneSize& window, std::int64_t dilation) {
   return pads[0] >= 0 && pads[0] < dilation * window.height && pads[1] >= 0 && pads[1] < dilation * window.width;
 }

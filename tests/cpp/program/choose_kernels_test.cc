@@ -14,7 +14,7 @@ using testing::kF32;
 
 constexpr MachineCapabilities kWithBF16{.has_bf16 = true, .onednn_has_bf16 = true, .onednn_is_channels_last = true};
 
-// The same, where oneDNN's convolutions of images read channels last or not.
+// kWithBF16 where oneDNN's convolutions of images read channels last or not.
 MachineCapabilities Of(bool onednn_is_channels_last) {
   MachineCapabilities capabilities = kWithBF16;
   capabilities.onednn_is_channels_last = onednn_is_channels_last;
@@ -150,7 +150,7 @@ TEST(ChooseKernels, DeconvolutionsOfWindowsOf2x2WhereTheyAreMeasured) {
   EXPECT_EQ(chosen(), "winograd_2x2_f32");
 }
 
-// The same, whose sums are float32, and a step that adds a bias.
+// A deconvolution whose sums are float32, and a step that adds a bias.
 Program BiasedDeconvolution(std::int64_t kernel, std::int64_t pad, DType dtype = kF32) {
   Program program = OneDeconvolution({2, 2}, kernel, pad, 0, dtype);
   const Shape shape = program.values[2].type.shape;

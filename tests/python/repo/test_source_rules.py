@@ -234,7 +234,7 @@ def test_operators_have_the_namespace_of_their_file():
 
 
 COMMENTED = [SOURCE, ROOT / "include", ROOT / "python" / "amp" / "csrc", ROOT / "tests" / "cpp"]
-FRAGMENT = re.compile(r"( *)// (?:Of|The same|So many|By|As|Those|Into|With) ")
+FRAGMENT = re.compile(r"( *)// (?:Of|The same|So many|By|As|Those|Into|With)[ ,;]")
 
 
 def fragments(path):
