@@ -322,6 +322,25 @@ def test_shared_models_on_all_classes(name, shared_dir, case_class):
             assert all(rms <= 0.02 for _, rms in case.errors(outputs)), machine
 
 
+def test_gradient_graphs_of_converted_models_run_on_all_classes():
+    shapes = {"data": (1, 3, 64, 64), "head": (1, 1000)}
+    net = amp.model_zoo.get_model("resnet18_v1")
+    model = (net, *amp.model_zoo.seeded_params(net, {"data": shapes["data"]}))
+    weights = [name for name in net.list_arguments() if name.endswith("weight")][:4]
+    inputs = {"data": data(shapes["data"]), "head": np.ones(shapes["head"], np.float32)}
+
+    def gradients(converted, machine):
+        graph = amp.gradient(converted[0], weights, head_gradients=[amp.sym.Variable("head")])
+        run = amp.Executor(graph, *converted[1:], shapes, machine=machine)
+        return [output.asnumpy().astype(np.float64) for output in run(inputs)]
+
+    expected = gradients(model, "any")
+    low = amp.convert_model(*model, cast_params_offline=False)
+    for machine in ("any", *CLASSES):
+        for gradient, exact in zip(gradients(low, machine), expected):
+            assert np.linalg.norm(gradient - exact) < 0.2 * np.linalg.norm(exact), machine
+
+
 # ---- predicted times of policies ----
 
 PREDICTED_FOR = "avx512_bf16_fast"
