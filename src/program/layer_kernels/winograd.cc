@@ -269,7 +269,7 @@ bool RegisterBiased() {
 using enum WinogradKind;
 [[maybe_unused]] const bool kWinograd =
     RegisterAll(std::make_integer_sequence<int, kernels::kNumWinogradKinds>()) &&
-    RegisterBiased<kF4x4, kF2x2, kF4x4Int16, kF4x2Int16, kF2x2Int16, k5x5, k2x2, k5x5Int16, k2x2Int16>();
+    RegisterBiased<kF4x4, k2x2, k2x2Int16>();  // those that a network chooses somewhere
 
 }  // namespace
 }  // namespace amp
