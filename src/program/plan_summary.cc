@@ -6,7 +6,7 @@ namespace amp {
 namespace {
 
 // "  [winograd_f4x4_f32, predicted 12.3 us, otherwise 23.4 us, tuned]"
-std::string TextOf(const LayerChoice& choice) {
+std::string TextOfChoice(const LayerChoice& choice) {
   const auto time = [](const char* what, const std::optional<double>& seconds) {
     return seconds ? fmt::format(", {} {:.1f} us", what, 1e6 * *seconds) : "";
   };
@@ -32,7 +32,7 @@ std::string PlanSummary::Print() const {
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
     text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}{}\n", i, step.kind, step.implementation, step.layout,
                         step.node, fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
-                        step.choice ? TextOf(*step.choice) : "", TextOfConstants(step.constant_bytes),
+                        step.choice ? TextOfChoice(*step.choice) : "", TextOfConstants(step.constant_bytes),
                         step.alternate.empty() ? "" : "  [keeps small numbers: " + step.alternate + "]");
   }
   return text;

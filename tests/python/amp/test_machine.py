@@ -330,7 +330,7 @@ def test_gradient_graphs_of_converted_models_run_on_all_classes():
     inputs = {"data": data(shapes["data"]), "head": np.ones(shapes["head"], np.float32)}
 
     def gradients(converted, machine):
-        graph = amp.gradient(converted[0], weights, head_gradients=[amp.sym.Variable("head")])
+        graph = amp.gradient(converted[0], weights, head_gradients=[amp.sym.Variable("head")], is_train=False)
         run = amp.Executor(graph, *converted[1:], shapes, machine=machine)
         return [output.asnumpy().astype(np.float64) for output in run(inputs)]
 
@@ -338,7 +338,7 @@ def test_gradient_graphs_of_converted_models_run_on_all_classes():
     low = amp.convert_model(*model, cast_params_offline=False)
     for machine in ("any", *CLASSES):
         for gradient, exact in zip(gradients(low, machine), expected):
-            assert np.linalg.norm(gradient - exact) < 0.2 * np.linalg.norm(exact), machine
+            assert np.linalg.norm(gradient - exact) < 0.4 * np.linalg.norm(exact), machine
 
 
 # ---- predicted times of policies ----
