@@ -9,6 +9,7 @@
 #include "passes/fusion_mxnet/exclude_fused.h"
 #include "passes/fusion_mxnet/unfuse.h"
 #include "passes/gradient/gradient_report.h"
+#include "passes/mark_backward.h"
 #include "passes/op_facts.h"
 #include "passes/optimize/merge_variables.h"
 #include "passes/precision/apply_decision.h"
@@ -88,6 +89,17 @@ Decision DecideFor(const Model& model, const ConvertOptions& options) {
   return is_loss ? Decide(model, OptionsWithout(graph, options)) : decision;
 }
 
+// Gradients have the dtypes of what they belong to. Those that are in the graph already may not convert so.
+void RequireTypesOfGradients(const Model& model) {
+  if (!HasGradients(model.graph())) return;
+  try {
+    model.types();
+  } catch (const GraphError& error) {
+    Throw<UnsupportedError>("gradients in a graph do not convert: convert the model before they are taken ({})",
+                            error.what());
+  }
+}
+
 // Under AMP_VERIFY: the casts are where they have to be, i.e. no operator refuses its new dtypes.
 void VerifyDTypes(const Model& model) {
   if (!EnvFlag("AMP_VERIFY")) return;
@@ -162,6 +174,7 @@ void ApplyDecision(Conversion& c) {
   }
   c.model.Replace(std::move(applied));
   c.result.num_casts = CountCasts(c.model.graph());
+  RequireTypesOfGradients(c.model);
   VerifyDTypes(c.model);
 }
 

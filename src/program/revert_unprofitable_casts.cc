@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "passes/infer.h"
+#include "passes/mark_backward.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/remove_amp_casts.h"
 #include "passes/whose_cast.h"
@@ -124,7 +125,8 @@ RevertedModel RevertUnprofitableCasts(const Symbol& symbol, const ModelParams& p
   RevertedModel fitted{symbol, params};
   const Graph graph = WithoutMarksOfInputs(symbol.ToGraph(), params);
   const DType target = TargetOf(symbol.ToGraph());
-  if (machine == nullptr || !IsKnown(target)) return fitted;
+  // A gradient has the dtype of what it belongs to, which was decided before it was taken.
+  if (machine == nullptr || !IsKnown(target) || HasGradients(graph)) return fitted;
   const TypeMap variables = VariableTypes(graph, params, input_types);
   const Types types = InferPartial(graph, variables);
   if (!IsFullyKnown(types)) return fitted;

@@ -7,7 +7,6 @@
 #include "nnvm/env.h"
 #include "passes/op_facts.h"
 #include "passes/precision/apply_decision.h"
-#include "passes/precision/cost.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
 #include "passes/precision/propagate_graphamp.h"
@@ -72,15 +71,13 @@ class DTypeAssigner {
  private:
   void Settle(NodeId id) {
     const auto inputs = graph_.InputsOf(id);
-    std::vector<DType> read;
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
       const ReasonKind kind = low_types_.KindOf(id, slot);
       const bool is_low = d_.low[id] && kind == ReasonKind::kReadsLow;
-      read.push_back(is_low ? d_.target : types_[inputs[slot]].dtype);
-      if (kind == ReasonKind::kNotRead) read.back() = d_.produced[inputs[slot]];
+      DType dtype = is_low ? d_.target : types_[inputs[slot]].dtype;
+      if (kind == ReasonKind::kNotRead) dtype = d_.produced[inputs[slot]];
+      SetSlot(id, slot, dtype, kind);
     }
-    read = WithIgnoredInputs(graph_.node(id), std::move(read), d_.low[id] ? d_.target : DType::kFloat32);
-    for (std::size_t slot = 0; slot < inputs.size(); ++slot) SetSlot(id, slot, read[slot], low_types_.KindOf(id, slot));
     for (const EntryId entry : graph_.OutputsOf(id)) {
       const bool is_low = d_.low[id] && low_types_.IsLowOutput(entry) && !writes_float32_[entry];
       d_.produced[entry] = is_low ? d_.target : types_[entry].dtype;

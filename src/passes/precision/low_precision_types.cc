@@ -5,20 +5,6 @@
 #include "passes/precision/value_ranges.h"
 
 namespace amp {
-
-std::vector<DType> WithIgnoredInputs(const Node& node, std::vector<DType> read, DType dtype) {
-  const AmpFacts& facts = FactsOf(node);
-  bool has_ignored = false;
-  for (std::size_t slot = 0; slot < read.size(); ++slot) {
-    has_ignored = has_ignored || facts.RoleOf(slot) == SlotRole::kIgnored;
-  }
-  std::string refusal;
-  if (!has_ignored || !OutputDTypes(node, read, &refusal).empty()) return read;
-  for (std::size_t slot = 0; slot < read.size(); ++slot) {
-    if (facts.RoleOf(slot) == SlotRole::kIgnored && IsFloat(read[slot])) read[slot] = dtype;
-  }
-  return read;
-}
 namespace {
 
 bool IsMulticast(const Node& node) { return node.op_name() == "amp_multicast"; }
@@ -107,7 +93,6 @@ void LowPrecisionTypes::Classify(NodeId id) {
   }
   if (!any) return Refuse(id, {ReasonKind::kNoFloats});
   std::string refusal;
-  read_dtypes = WithIgnoredInputs(node, std::move(read_dtypes), options_.target);
   const std::vector<DType> outputs = OutputDTypes(node, read_dtypes, &refusal);
   if (outputs.empty()) {
     decision_->details.push_back(std::move(refusal));

@@ -11,10 +11,6 @@
 
 namespace amp {
 
-// `read` are the dtypes of a node's inputs. An input whose values it ignores (SlotRole::kIgnored) becomes `dtype` where the
-// operator does not take it as it is, because it has to agree with the others.
-std::vector<DType> WithIgnoredInputs(const Node& node, std::vector<DType> read, DType dtype);
-
 // What a node would be in low precision, and whether it can be.
 class LowPrecisionTypes {
  public:

@@ -341,6 +341,15 @@ def test_gradient_graphs_of_converted_models_run_on_all_classes():
             assert np.linalg.norm(gradient - exact) < 0.4 * np.linalg.norm(exact), machine
 
 
+def test_what_gradients_in_a_graph_do_not_convert_to_is_said():
+    net = amp.model_zoo.get_model("resnet18_v1")
+    params = amp.model_zoo.seeded_params(net, {"data": (1, 3, 64, 64)})
+    weights = [name for name in net.list_arguments() if name.endswith("weight")]
+    graph = amp.gradient(net, weights, head_gradients=[None], is_train=False)
+    with pytest.raises(amp.UnsupportedError, match="convert the model before they are taken"):
+        amp.convert_model(graph, *params)
+
+
 # ---- predicted times of policies ----
 
 PREDICTED_FOR = "avx512_bf16_fast"
