@@ -1,12 +1,15 @@
 // Vectors of kernels that multiply tiles, for AVX2. Of internal linkage, on purpose: see cast_table.h.
 #pragma once
 
-#include "kernels/base/vectors_avx2.h"
+#include <immintrin.h>
+
+#include "kernels/base/element_vectors.h"
 
 namespace amp::kernels {
 namespace {
 
 struct TileVectors {
+  using Elements = ElementVectors<Isa::kAvx2, 8>;
   using Vector = __m256;
   using Tile = float;
   static constexpr int kLanes = 8;
@@ -30,19 +33,11 @@ struct TileVectors {
   // The first `count` lanes, if there are less than 8; zeros behind them. All lanes are what is inlined.
   template <bool kIsBF16>
   [[gnu::always_inline]] static __m256 Load(const void* from, std::int64_t count) {
-    if (count < kLanes) return LoadSome<kIsBF16>(from, count);
-    return kIsBF16 ? WidenBF16(_mm_loadu_si128(static_cast<const __m128i*>(from)))
-                   : _mm256_loadu_ps(static_cast<const float*>(from));
+    return count < kLanes ? LoadSome<kIsBF16>(from, count) : Elements::Load<kIsBF16>(from, kLanes);
   }
-
   template <bool kIsBF16>
   [[gnu::always_inline]] static void Store(void* to, std::int64_t count, __m256 x) {
-    if (count < kLanes) return StoreSome<kIsBF16>(to, count, x);
-    if constexpr (kIsBF16) {
-      _mm_storeu_si128(static_cast<__m128i*>(to), Halves(RoundToBF16(_mm256_castps_si256(x))));
-    } else {
-      _mm256_storeu_ps(static_cast<float*>(to), x);
-    }
+    count < kLanes ? StoreSome<kIsBF16>(to, count, x) : Elements::Store<kIsBF16>(to, kLanes, x);
   }
 
   static void StoreTile(float* to, __m256 x) { _mm256_store_ps(to, x); }
@@ -50,11 +45,11 @@ struct TileVectors {
  private:
   template <bool kIsBF16>
   [[gnu::noinline]] static __m256 LoadSome(const void* from, std::int64_t count) {
-    return LoadElements(from, kIsBF16, 0, count);
+    return Elements::Load<kIsBF16>(from, count);
   }
   template <bool kIsBF16>
   [[gnu::noinline]] static void StoreSome(void* to, std::int64_t count, __m256 x) {
-    StoreElements(to, kIsBF16, 0, count, x);
+    Elements::Store<kIsBF16>(to, count, x);
   }
 };
 
