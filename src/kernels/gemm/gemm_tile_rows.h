@@ -12,7 +12,7 @@ using Int = std::int64_t;
 using Tile = std::uint16_t;
 using Vectors = ProductVectors;
 
-constexpr Int kRows = kGemmTileRows, kDepth = kGemmTileDepth;
+constexpr Int kRows = kGemmTileRows, kDepth = kGemmTileDepth, kLanes = Vectors::kLanes;
 constexpr Int kElement = 2;
 
 Int Min(Int a, Int b) { return a < b ? a : b; }
