@@ -68,7 +68,8 @@ class LocalRanks {
   void Withdraw(const Line& line, const std::shared_ptr<Message>& message) {
     std::unique_lock lock(mutex_);
     if (message->state == Message::kPosted) std::erase(lines_[line], message);
-    changed_.wait(lock, [&] { return message->state != Message::kTaken; });
+    // Not wait(): GCC 12 takes that from a libstdc++ that is newer than those of manylinux_2_34.
+    changed_.wait_for(lock, kLongest, [&] { return message->state != Message::kTaken; });
   }
 
   void Barrier(int channel, int rank) {

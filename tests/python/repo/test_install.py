@@ -127,6 +127,16 @@ def test_no_build_path_stays_in_the_libraries(wheel, tmp_path):
         assert run_paths(library) == ["$ORIGIN:$ORIGIN/../../.."], library
 
 
+def test_the_libraries_need_no_newer_libstdcxx_than_their_tag_allows(wheel, tmp_path):
+    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
+    newest = {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}  # of manylinux_2_34
+    for library in [*(tmp_path / "amp").glob("_core*.so"), tmp_path / "amp" / "libnnvm_amp.so"]:
+        needed = re.findall(r"\((GLIBCXX|CXXABI)_([\d.]+)\)", run("objdump", "-T", library, cwd=tmp_path))
+        assert {name for name, _ in needed} == set(newest), library
+        too_new = {pair for pair in needed if tuple(map(int, pair[1].split("."))) > newest[pair[0]]}
+        assert not too_new, library
+
+
 def test_the_wheel_has_no_sources_of_the_extension(wheel, tmp_path):
     pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
     assert not (tmp_path / "amp" / "csrc").exists()
