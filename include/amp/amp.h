@@ -2,8 +2,9 @@
 // namespace amp.
 //
 //   const amp::Checkpoint model = amp::LoadCheckpoint("resnet-symbol.json", "resnet-0000.params");
-//   amp::Executor executor(model.symbol, model.params, {{"data", {amp::DType::kFloat32, amp::Shape{1, 3, 224, 224}}}},
-//   {}); const std::vector<amp::NDArray> outputs = executor.Run({image});
+//   const amp::TypeMap inputs = {{"data", {amp::DType::kFloat32, {1, 3, 224, 224}}}};
+//   amp::Executor executor(model.symbol, model.params, inputs, {});
+//   const std::vector<amp::NDArray> outputs = executor.Run({image});
 //
 // Whatever is wrong is thrown as an amp::Error or a class derived from it (nnvm/error.h).
 #pragma once

@@ -3,12 +3,14 @@
 //
 //   struct ScaleParam { double factor = 1; };
 //
-//   const auto registered = amp::RegisterOp<ScaleParam>("my_scale")
-//       .Params(amp::ParamSchema<ScaleParam>().Field("factor", &ScaleParam::factor, "What elements are multiplied
-//       by.")) .Inputs({"data"}) .Set(amp::ShapeRule{[](amp::ShapeRelation& r) { r.AllSame(); }})
-//       .Set(amp::DTypeRule{[](amp::DTypeRelation& r) { r.AllSame(); }})
-//       .Set(amp::ReferenceKernel{[](const amp::Node& node, auto in, auto out) { ... }})
-//       .Set(amp::GradientRule{[](amp::GradientContext& c) { ... }});
+//   const auto registered =
+//       amp::RegisterOp<ScaleParam>("my_scale")
+//           .Params(amp::ParamSchema<ScaleParam>().Optional("factor", &ScaleParam::factor, "The factor."))
+//           .Inputs({"data"})
+//           .Set(amp::ShapeRule{[](amp::ShapeRelation& r) { r.AllSame(); }})
+//           .Set(amp::DTypeRule{[](amp::DTypeRelation& r) { r.AllSame(); }})
+//           .Set(amp::ReferenceKernel{[](const amp::Node& node, auto in, auto out) { ... }})
+//           .Set(amp::GradientRule{[](amp::GradientContext& c) { ... }});
 //
 // Symbols find an operator by its name as soon as it is registered.
 #pragma once
