@@ -19,6 +19,7 @@
 #include "runtime/check_arrays.h"
 #include "runtime/executor_options.h"
 #include "runtime/operator_runner.h"
+#include "runtime/profile_recorder.h"
 #include "runtime/run_lock.h"
 
 namespace amp {
