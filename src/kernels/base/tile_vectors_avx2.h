@@ -8,6 +8,29 @@
 namespace amp::kernels {
 namespace {
 
+// FloatToBF16 of float_bits.h on eight lanes; the results are zero-extended to 32 bits.
+inline __m256i RoundToBF16(__m256i bits) {
+  const __m256i upper = _mm256_srli_epi32(bits, 16);
+  const __m256i is_odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+  const __m256i bias = _mm256_add_epi32(is_odd, _mm256_set1_epi32(0x7FFF));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, bias), 16);
+  const __m256i quiet_nan = _mm256_or_si256(upper, _mm256_set1_epi32(0x0040));
+  const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
+  const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7F800000));
+  return _mm256_blendv_epi8(rounded, quiet_nan, is_nan);
+}
+
+// The lower halves of eight lanes whose upper halves are 0.
+inline __m128i Halves(__m256i wide) {
+  return _mm_packus_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+}
+
+inline __m256 WidenBF16(__m128i halves) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+}
+
+// Vectors of intrinsics: gcc spills more of its own (vector_code.h) in sums of products. Where some lanes are missing,
+// which is rare, the shared code does.
 struct TileVectors {
   using Elements = ElementVectors<Isa::kAvx2, 8>;
   using Vector = __m256;
@@ -33,11 +56,19 @@ struct TileVectors {
   // The first `count` lanes, if there are less than 8; zeros behind them. All lanes are what is inlined.
   template <bool kIsBF16>
   [[gnu::always_inline]] static __m256 Load(const void* from, std::int64_t count) {
-    return count < kLanes ? LoadSome<kIsBF16>(from, count) : Elements::Load<kIsBF16>(from, kLanes);
+    if (count < kLanes) return LoadSome<kIsBF16>(from, count);
+    return kIsBF16 ? WidenBF16(_mm_loadu_si128(static_cast<const __m128i*>(from)))
+                   : _mm256_loadu_ps(static_cast<const float*>(from));
   }
+
   template <bool kIsBF16>
   [[gnu::always_inline]] static void Store(void* to, std::int64_t count, __m256 x) {
-    count < kLanes ? StoreSome<kIsBF16>(to, count, x) : Elements::Store<kIsBF16>(to, kLanes, x);
+    if (count < kLanes) return StoreSome<kIsBF16>(to, count, x);
+    if constexpr (kIsBF16) {
+      _mm_storeu_si128(static_cast<__m128i*>(to), Halves(RoundToBF16(_mm256_castps_si256(x))));
+    } else {
+      _mm256_storeu_ps(static_cast<float*>(to), x);
+    }
   }
 
   static void StoreTile(float* to, __m256 x) { _mm256_store_ps(to, x); }
