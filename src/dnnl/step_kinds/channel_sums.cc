@@ -127,11 +127,8 @@ std::unique_ptr<const OwnKernel> MakeChannelSums(const Step& step, const LaidOut
   kernels::ChannelSums job;
   job.what = KernelSums(spec.kind);
   job.is_bf16 = program.TypeOf(step.inputs[0]).dtype == DType::kBFloat16;
-  job.batch = x->num_batch;
-  job.blocks = x->num_blocks;
-  job.rows = x->num_rows;
-  job.channels = x->row_length;
-  job.planes = x->planes;
+  std::tie(job.batch, job.blocks, job.rows) = std::tie(x->num_batch, x->num_blocks, x->num_rows);
+  std::tie(job.channels, job.planes) = std::tie(x->row_length, x->planes);
   std::tie(job.g_batch, job.g_block, job.g_row) = std::tie(g->batch, g->block, g->row);
   std::tie(job.x_batch, job.x_block, job.x_row) = std::tie(x->batch, x->block, x->row);
   return std::make_unique<ChannelSumsKernel>(spec, job);

@@ -20,11 +20,8 @@ std::unique_ptr<const OwnKernel> MakeScaleShift(const Step& step, const LaidOutP
   job.y_is_bf16 = program.TypeOf(out).dtype == DType::kBFloat16;
   job.low = spec.low;
   job.high = spec.high;
-  job.batch = x->num_batch;
-  job.blocks = x->num_blocks;
-  job.rows = x->num_rows;
-  job.channels = x->row_length;
-  job.planes = x->planes;
+  std::tie(job.batch, job.blocks, job.rows) = std::tie(x->num_batch, x->num_blocks, x->num_rows);
+  std::tie(job.channels, job.planes) = std::tie(x->row_length, x->planes);
   std::tie(job.x_batch, job.x_block, job.x_row) = std::tie(x->batch, x->block, x->row);
   std::tie(job.y_batch, job.y_block, job.y_row) = std::tie(y->batch, y->block, y->row);
   return MakeOwnKernel([given = job](const KernelOperands& operands) {

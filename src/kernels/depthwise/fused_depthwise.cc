@@ -98,19 +98,11 @@ const FusedDepthwiseTable& TableOf(ComputeType compute_type) {
 }  // namespace
 
 Gemm FusedDepthwise::Expansion() const {
-  Gemm product;
-  product.compute_type = compute_type;
-  product.in_channels = in_channels;
-  product.out_channels = channels;
-  return product;
+  return {.compute_type = compute_type, .in_channels = in_channels, .out_channels = channels};
 }
 
 Gemm FusedDepthwise::Projection() const {
-  Gemm product;
-  product.compute_type = compute_type;
-  product.in_channels = channels;
-  product.out_channels = out_channels;
-  return product;
+  return {.compute_type = compute_type, .in_channels = channels, .out_channels = out_channels};
 }
 
 std::size_t PackedDepthwiseBytes(const FusedDepthwise& job) {

@@ -48,9 +48,9 @@ struct Gemm {
   bool strassen = false;  // 7 products of half the size instead of 8, see strassen.h; without a scale and a window
   std::int64_t batch = 1, height = 1, width = 1;  // of the result
   std::int64_t in_channels = 0, out_channels = 0;
-  GemmSource source;
-  GemmWindow window;  // only without a scale
-  GemmImage sum, destination;
+  GemmSource source = {};
+  GemmWindow window = {};  // only without a scale
+  GemmImage sum = {}, destination = {};
   float low = 0, high = 0;  // -inf and inf: no bounds
   float source_low = 0, source_high = 0;
   int num_threads = 1;  // for which there is scratch memory

@@ -18,12 +18,10 @@ namespace amp::kernels {
 // A product of this code, with so many input channels.
 template <class Ops>
 Gemm GemmProductOf(std::int64_t in_channels) {
-  Gemm job;
-  job.compute_type = Ops::kScales         ? ComputeType::kInt16
-                     : Ops::kPerUnit == 2 ? ComputeType::kBFloat16
-                                          : ComputeType::kFloat32;
-  job.in_channels = in_channels;
-  return job;
+  constexpr ComputeType kComputeType = Ops::kScales         ? ComputeType::kInt16
+                                       : Ops::kPerUnit == 2 ? ComputeType::kBFloat16
+                                                            : ComputeType::kFloat32;
+  return {.compute_type = kComputeType, .in_channels = in_channels};
 }
 
 // The scales of rows and columns, for one chunk of input channels after the other.

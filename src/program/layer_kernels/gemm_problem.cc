@@ -84,11 +84,8 @@ kernels::GemmWindow ConvolutionWindowOf(const ConvolutionSpec& spec, const Shape
 
 kernels::Gemm GemmProblem(const ConvolutionSpec& spec, const StepTypes& types, DType dtype) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
-  kernels::Gemm job;
-  job.compute_type = ComputeTypeOf(dtype);
+  kernels::Gemm job{.compute_type = ComputeTypeOf(dtype), .in_channels = source[1], .out_channels = out[1]};
   job.batch = out[0];
-  job.in_channels = source[1];
-  job.out_channels = out[1];
   job.width = out[out.rank() - 1];
   for (int axis = 2; axis + 1 < out.rank(); ++axis) job.height *= out[axis];
   const Shape& weights = types.inputs[1].shape;
@@ -125,12 +122,7 @@ kernels::ImageConvolution ImageConvolutionProblem(const ConvolutionSpec& spec, c
 
 kernels::Gemm DenseProblem(const StepTypes& types, DType dtype) {
   const Shape &source = types.inputs[0].shape, &out = types.outputs[0].shape;
-  kernels::Gemm job;
-  job.compute_type = ComputeTypeOf(dtype);
-  job.width = source[0];
-  job.in_channels = source[1];
-  job.out_channels = out[1];
-  return job;
+  return {.compute_type = ComputeTypeOf(dtype), .width = source[0], .in_channels = source[1], .out_channels = out[1]};
 }
 
 bool IsForStrassen(const kernels::Gemm& job) {
