@@ -68,9 +68,8 @@ Symbol MarkBackward(const Symbol& symbol, const std::vector<std::string>& bounda
 }
 
 bool HasGradients(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
-    return !node->is_variable() && (node->phase() == Phase::kBackward || node->op_name().starts_with("_backward_"));
-  });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const NodePtr& node) { return !node->is_variable() && node->phase() == Phase::kBackward; });
 }
 
 }  // namespace amp

@@ -14,7 +14,7 @@ namespace amp {
 // names that the symbol does not have.
 Symbol MarkBackward(const Symbol& symbol, const std::vector<std::string>& boundary);
 
-// Whether nodes of the graph compute gradients: they are marked, or their operators do nothing else.
+// Whether nodes of the graph are of the backward phase.
 bool HasGradients(const Graph& graph);
 
 }  // namespace amp

@@ -1,17 +1,14 @@
 // Vectors of kernels that multiply tiles, for AVX-512. Of internal linkage, on purpose: see cast_table.h.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/base/bf16_avx512.h"
+#include "kernels/base/element_vectors.h"
 
 namespace amp::kernels {
 namespace {
 
 // The first `count` lanes.
-inline __mmask16 Lanes(std::int64_t count) {
-  return static_cast<__mmask16>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1u << count) - 1);
-}
+inline __mmask16 Lanes(std::int64_t count) { return SomeLanes<Isa::kAvx512, 16>::FirstLanes(count); }
 
 struct TileVectors {
   using Vector = __m512;

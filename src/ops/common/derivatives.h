@@ -7,6 +7,9 @@
 
 namespace amp {
 
+// Ones where y is of floats; a function of integers changes by steps.
+inline Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
+
 // The derivative of the larger of x and 0: 1 above 0, and not a number where x is none, as in MXNet.
 inline Term ReluDerivative(const Term&, const Term& y) {
   return Unary("ceil", y.context().Call("clip", {y}, {{"a_min", "0"}, {"a_max", "1"}}));

@@ -33,7 +33,7 @@ bool LowerToMove(LowerContext& c, const Move& move);
 KernelRule BroadcastByKernel();
 // Output 0 is all inputs, one behind the other along an axis of it. `parts`: their shapes with the output's rank.
 bool LowerToConcat(LowerContext& c, int axis, const std::vector<Shape>& parts);
-// Whether that is faster than the library's concatenation, which copies each part of a line by a call. It takes a tenth
+// Whether that is faster than oneDNN's concatenation, which copies each part of a line by a call. It takes a tenth
 // of the time where parts are one or two numbers, and as long where lines are twice as long as these.
 bool JoinsShortLines(const LowerContext& c, int axis);
 

@@ -2,7 +2,6 @@
 #include "ops/common/broadcast.h"
 #include "ops/common/dtype_promotion.h"
 #include "ops/common/map_rules.h"
-#include "ops/common/numeric.h"
 #include "ops/common/rules.h"
 #include "ops/elementwise/functions_of_two.h"
 #include "passes/gradient/gradient_rule.h"

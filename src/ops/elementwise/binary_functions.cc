@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "ops/common/broadcast.h"
+#include "ops/common/derivatives.h"
 #include "ops/common/dtype_promotion.h"
 #include "ops/common/map_rules.h"
-#include "ops/common/numeric.h"
 #include "ops/common/rules.h"
 #include "ops/elementwise/functions_of_two.h"
 #include "passes/gradient/gradient_rule.h"
@@ -47,6 +47,7 @@ constexpr Row kRows[] = {
     {"broadcast_logical_and", "", "1 where neither is 0, else 0.", &functions::kAnd},
     {"broadcast_logical_or", "", "0 where both are 0, else 1.", &functions::kOr},
     {"broadcast_logical_xor", "", "1 where one of the two is 0, else 0.", &functions::kXor},
+
     {"_mod", "_Mod", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", &functions::kRemainder,
      kSameShape},
     {"_power", "_Power", "lhs to the power of rhs.", &functions::kPower, kSameShape},
@@ -60,6 +61,7 @@ constexpr Row kRows[] = {
     {"_logical_and", "_Logical_And", "1 where neither is 0, else 0.", &functions::kAnd, kSameShape},
     {"_logical_or", "_Logical_Or", "0 where both are 0, else 1.", &functions::kOr, kSameShape},
     {"_logical_xor", "_Logical_Xor", "1 where one of the two is 0, else 0.", &functions::kXor, kSameShape},
+
     {"_npi_equal", "", "Whether lhs = rhs.", &functions::kEqual, kBroadcast, kMixed, Result::kBool},
     {"_npi_not_equal", "", "Whether lhs differs from rhs.", &functions::kNotEqual, kBroadcast, kMixed, Result::kBool},
     {"_npi_greater", "", "Whether lhs > rhs.", &functions::kGreater, kBroadcast, kMixed, Result::kBool},
@@ -69,8 +71,10 @@ constexpr Row kRows[] = {
     {"_npi_logical_and", "", "Whether neither is 0.", &functions::kAnd, kBroadcast, kMixed, Result::kBool},
     {"_npi_logical_or", "", "Whether one of the two is not 0.", &functions::kOr, kBroadcast, kMixed, Result::kBool},
     {"_npi_logical_xor", "", "Whether just one of the two is 0.", &functions::kXor, kBroadcast, kMixed, Result::kBool},
+
     {"_times_log", "", "lhs * log(rhs): the derivative of a power lhs of rhs by the exponent.", &functions::kTimesLog,
      kSameShape},
+
     {"_npi_mod", "", "The remainder of lhs / rhs with the sign of rhs; 0 where rhs is 0.", &functions::kRemainder,
      kBroadcast, kMixed},
     {"_npi_power", "", "lhs to the power of rhs.", &functions::kPower, kBroadcast, kMixed},
@@ -85,6 +89,7 @@ constexpr Row kRows[] = {
     {"_npi_arctan2", "", "The angle of the point (rhs, lhs) in radians.", &functions::kArcTan2, kBroadcast,
      Operands::kFloat},
     {"_npi_logaddexp", "", "log(exp(lhs) + exp(rhs)).", &functions::kLogAddExp, kBroadcast, Operands::kFloat},
+
     {"_npi_gcd", "", "The greatest common divisor of lhs and rhs.", &functions::kGreatestDivisor, kBroadcast,
      Operands::kMixedIntegers},
     {"_npi_lcm", "", "The least common multiple of lhs and rhs.", &functions::kLeastMultiple, kBroadcast,
@@ -148,8 +153,6 @@ struct DerivativeRow {
   Term (*of_first)(const Term& a, const Term& b, const Term& y);
   Term (*of_second)(const Term& a, const Term& b, const Term& y);
 };
-// The remainder of integers changes by steps.
-Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
 Term One(const Term&, const Term&, const Term& y) { return OneOfFloats(y); }
 constexpr DerivativeRow kDerivatives[] = {
     {&functions::kRemainder, One,

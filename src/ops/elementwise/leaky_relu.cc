@@ -160,7 +160,7 @@ bool Lower(LowerContext& c) {
   } else if (p.act_type == "gelu_tanh") {
     work = {EltwiseKind::kGeluTanh};
   } else {
-    return false;  // selu scales both branches, which is no single function of the library
+    return false;  // selu scales both branches, which is no single function of oneDNN
   }
   c.SetOut(0, c.Emit(work, {c.in(0)}, c.out_type(0)));
   return true;

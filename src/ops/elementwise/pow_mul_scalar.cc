@@ -5,6 +5,7 @@
 #include "ops/common/map_rules.h"
 #include "ops/common/numeric.h"
 #include "ops/common/rules.h"
+#include "ops/elementwise/functions_of_two.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "program/reference.h"
@@ -62,13 +63,11 @@ void Reference(const Node& node, std::span<const NDArray> in, std::span<NDArray>
   Integers(p, in[0], out[0]);
 }
 
-double Power(double x, double y) { return std::pow(x, y); }
-
 bool Lower(LowerContext& c) {
   using kernels::MapOp;
   const auto& p = c.node().params<PowMulParam>();
   return LowerToMap(c, {{.op = MapOp::kConstant, .alpha = static_cast<float>(p.exponent)},
-                        {.op = MapOp::kFunction2, .x = 0, .y = 1, .function2 = Power},
+                        {.op = MapOp::kFunction2, .x = 0, .y = 1, .function2 = functions::kPower.real},
                         {.op = MapOp::kConstant, .alpha = static_cast<float>(p.multiplier)},
                         {.op = MapOp::kMul, .x = 2, .y = 3}});
 }

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <optional>
 
+#include "ops/common/derivatives.h"
 #include "ops/common/map_rules.h"
 #include "ops/common/numeric.h"
 #include "ops/common/ranges.h"
@@ -249,9 +250,6 @@ bool LowerByMap(const Row& row, LowerContext& c) {
   if (row.is_reversed) std::swap(step.x, step.y);
   return LowerToMap(c, {{.op = kernels::MapOp::kConstant, .alpha = scalar}, step});
 }
-
-// The remainder of integers changes by steps.
-Term OneOfFloats(const Term& y) { return Unary("_float_ones_like", y); }
 
 // Derivatives of functions that are not here are zero.
 struct DerivativeRow {

@@ -100,7 +100,7 @@ void DeconvolutionReference(const Node& node, std::span<const NDArray> in, std::
   WithFloatType(in[0].dtype(), [&](auto zero) { Deconvolve<decltype(zero)>(node, in[0], in[1], bias, out[0]); });
 }
 
-// The library wants the weights as (O, I, k...), or (G, O/G, I/G, k...).
+// oneDNN wants the weights as (O, I, k...), or (G, O/G, I/G, k...).
 ValueId Weights(LowerContext& c, const DeconvolutionParam& p) {
   const std::int64_t channels = c.in_type(1).shape[0];
   std::vector<std::int64_t> dims{p.num_group, channels / p.num_group, p.num_filter / p.num_group};
@@ -117,7 +117,7 @@ bool AllOnes(const IntTuple& tuple) {
   return std::all_of(tuple.begin(), tuple.end(), [](std::int64_t value) { return value == 1; });
 }
 
-// The library's strided deconvolution (3.2, avx512_core) adds a bias several times where it goes over the kernel in
+// oneDNN's strided deconvolution (3.2, avx512_core) adds a bias several times where it goes over the kernel in
 // several parts: kernel 4, stride 2, 256 channels. Here it is added to the float32 sums, which are rounded then.
 ValueId AddBias(LowerContext& c, ValueId sums) {
   std::vector<std::int64_t> dims(c.ShapeOf(sums).rank(), 1);

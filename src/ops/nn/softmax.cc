@@ -85,7 +85,7 @@ void RunSoftmaxReference(const Node& node, bool logarithm, double sign, std::spa
   SoftmaxReference(in[0], Axis(node, in[0].shape()), Divisor(p, sign), lengths, out[0], logarithm);
 }
 
-// In float32 from end to end: the library's bfloat16 softmax rounds its exponentials, too.
+// In float32 from end to end: oneDNN's bfloat16 softmax rounds its exponentials, too.
 bool LowerSoftmax(LowerContext& c, bool logarithm, double sign) {
   const auto& p = c.node().params<SoftmaxParam>();
   if (UsesLength(p) || c.in_type(0).dtype == DType::kFloat64) return false;
