@@ -10,7 +10,7 @@ _RUNS, _ROUNDS = 3, 4
 
 
 def steps_of(model, reduce_precision, kernels):
-    """What profiles know of the steps that the library computes, and of those that each kernel of ours can.
+    """What profiles know of the steps that oneDNN computes, and of those that each own kernel can.
 
     Plans take turns, and the least time of several rounds counts: other programs slow a machine for seconds.
     """
@@ -37,7 +37,7 @@ def with_least_times(known, again):
 class _Run:
     """A plan of a model. `kernel`, where one is named, computes whatever it can.
 
-    Where the library does not compute in bfloat16, its steps are known in float32, and other steps count.
+    Where oneDNN does not compute in bfloat16, its steps are known in float32, and other steps count.
     """
 
     def __init__(self, model, reduce_precision, kernel):
@@ -73,7 +73,7 @@ def measure(progress=lambda done: None, rounds=1):
     """Profiled steps of many small graphs and some networks; takes some minutes a round. `progress` is called with the
     part that is done.
 
-    Each graph is run as the library computes it, and once more with each kernel of ours wherever it can take its place.
+    Each graph is run as oneDNN computes it, and once more with each own kernel wherever it can take its place.
     The least time of all rounds counts: a plan may be slow for as long as it lives, because of where its memory lies.
     """
     steps = []

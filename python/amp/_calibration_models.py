@@ -390,7 +390,7 @@ _OTHERS = (
 _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
-# Where kernels of ours may compute a layer.
+# Where own kernels may compute a layer.
 WINDOWS = (_DENSE_WINDOWS, _OTHER_WINDOWS, _DECONVOLUTIONS)
 _WITH_CHOICE = (_CONVOLUTIONS, *WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
 
@@ -419,7 +419,7 @@ def models_of(branches, seed=_SEED):
 
 
 def models():
-    """All of them, each with whether kernels of ours may compute its layers: pairs. A model has `outputs`, a list of
+    """All of them, each with whether own kernels may compute its layers: pairs. A model has `outputs`, a list of
     symbols, `inputs`, a dict of shapes, and `params`, a dict of NumPy arrays, all in float32."""
     for branches in _GROUPS:
         for model in models_of(branches):

@@ -55,7 +55,7 @@ def samples(steps, machine):
 
 
 def _group(step):
-    """That of its samples: kernels of ours take as long whatever dtype they write, but for its bytes."""
+    """That of its samples: own kernels take as long whatever dtype they write, but for its bytes."""
     if not step["choice"] or step["choice"] == ONEDNN:
         return step["group"]
     kernel, dtypes, *_ = step["group"].split(" ")
@@ -106,7 +106,7 @@ def _base_seconds(step, machine):
 
 
 def _peak(steps, dtype):
-    """Of the library: what is counted as arithmetic of our kernels is what they take, and not what is computed."""
+    """Of oneDNN: what is counted as arithmetic of our kernels is what they take, and not what is computed."""
     products = [s for s in steps if s["flops"] > 1e8 and s["dtype"] == dtype and not s["choice"]]
     rates = sorted(s["flops"] / s["median_seconds"] for s in products)
     return rates[int(0.95 * len(rates))]

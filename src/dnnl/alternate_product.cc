@@ -119,7 +119,7 @@ AlternateProduct::AlternateProduct(const Step& step, const PreparedPrimitive& na
   std::optional<ThreadScope> threads;
   if (native.num_threads != 0) threads.emplace(native.num_threads);
   auto f32 = PrepareWide(step, Widened(types.inputs), types.outputs[0], layouts_, out);
-  if (!f32) Throw<UnsupportedError>("the library has no {} of float32", NameOf(step.spec));
+  if (!f32) Throw<UnsupportedError>("oneDNN has no {} of float32", NameOf(step.spec));
   ResultWay result = ResultWayOf(f32->outputs[0], out, types.outputs[0].dtype);
   writes_directly_ = !rounds_ && !result.copy;
   copy_result_ = std::move(result.copy);
@@ -144,7 +144,7 @@ AlternateProduct::Way AlternateProduct::MakeWay(PreparedPrimitive prepared, bool
     Reorder reorder;
     if (needed != layouts_[i]) {
       const auto described = PrepareReorder(layouts_[i], needed);
-      if (!described) throw UnsupportedError("the library cannot reorder an operand");
+      if (!described) throw UnsupportedError("oneDNN cannot reorder an operand");
       reorder.primitive = BuildPrimitive(*described);
       reorder.scratchpad = described->scratchpad;
       scratchpad = std::max(scratchpad, reorder.scratchpad.get_size());

@@ -37,7 +37,7 @@ struct Flushed {
 class AlternateProduct {
  public:
   // `step` multiplies bfloat16, by the primitive `native`. `prefers_scaled`: scaling is the faster way. Throws
-  // UnsupportedError where the library has no float32 primitive for it.
+  // UnsupportedError where oneDNN has no float32 primitive for it.
   AlternateProduct(const Step& step, const PreparedPrimitive& native, const LaidOutProgram& program,
                    bool prefers_scaled);
 

@@ -92,13 +92,13 @@ LowerOptions LowerOptionsOf(const Model& model, const CompileOptions& options,
   return lower;
 }
 
-// What is known of nodes that the library refuses.
+// What is known of nodes that oneDNN refuses.
 struct Refusals {
   const Model& model;
   LowerOptions* lowering;
   std::set<NodeId> do_not_fuse = {};
 
-  // Where the library computes in float32 alone, what no kernel of ours computes runs between casts. Whether that
+  // Where oneDNN computes in float32 alone, what no own kernel computes runs between casts. Whether that
   // helps.
   bool PutBetweenCasts(NodeId node) {
     const bool is_native = lowering->native_bf16 && !lowering->in_float32[node];
@@ -150,7 +150,7 @@ BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, Con
               lower_options.native_bf16};
     }
     // That adds at least one node per round, so the loop ends.
-    if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what the library refuses");
+    if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what oneDNN refuses");
   }
 }
 

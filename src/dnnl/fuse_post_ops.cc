@@ -104,7 +104,7 @@ class Fuser {
 
   bool IsAlternate(StepId id) const { return graph_.step(id).alternate.has_value(); }
 
-  // Where the host writes bfloat16 by the library's rounding, which its own results survive, the reader may add to them
+  // Where the host writes bfloat16 by oneDNN's rounding, which its own results survive, the reader may add to them
   // or clip them, but not scale them down.
   bool KeepsSmallNumbers(StepId host, StepId reader) const {
     const Step &first = graph_.step(host), &second = graph_.step(reader);
@@ -167,7 +167,7 @@ class Fuser {
     ValueId slope = graph_.step(reader).inputs[1];
     const ValueId result = graph_.step(host).outputs[0];
     if (graph_.step(reader).inputs[0] != result || slope == result) return false;
-    // The library has slopes of channels, or one.
+    // oneDNN has slopes of channels, or one.
     const Shape& shape = graph_.type(slope).shape;
     if (shape.size() != 1 && (shape.rank() < 2 || shape.size() != shape[1])) return false;
     if (graph_.type(slope).dtype != DType::kFloat32) {

@@ -8,7 +8,7 @@
 
 namespace amp::onednn {
 
-// Makes post-ops of elementwise steps that are the only readers of what a primitive writes, where the library does both
+// Makes post-ops of elementwise steps that are the only readers of what a primitive writes, where oneDNN does both
 // without falling back to slow code. Never across an output of the program. In mode `exact` only what rounds nothing
 // differently: relu and clipping with bounds that the dtype has. Steps of nodes in `do_not_fuse` stay as they are.
 void FusePostOps(NumericMode mode, const std::set<NodeId>& do_not_fuse, Program* program);

@@ -24,7 +24,7 @@ struct LaidOutProgram {
   std::vector<std::shared_ptr<const void>> constants;
   std::size_t own_constant_bytes = 0;  // of those that the store does not have
 
-  // Nodes of which the library has no primitive; non-empty: the program is incomplete and to be lowered again.
+  // Nodes of which oneDNN has no primitive; non-empty: the program is incomplete and to be lowered again.
   std::map<NodeId, std::string> unsupported;
   // Nodes whose fused steps it does not have: to be lowered again without that.
   std::set<NodeId> do_not_fuse;

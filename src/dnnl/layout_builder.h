@@ -39,17 +39,17 @@ class LayoutBuilder {
 
   // `prepared` is absent for own kernels.
   void Append(Step step, std::optional<PreparedPrimitive> prepared = std::nullopt);
-  // A reorder of `from`, which is to give `to`. Throws InternalError where the library cannot do it.
+  // A reorder of `from`, which is to give `to`. Throws InternalError where oneDNN cannot do it.
   void AppendReorder(ValueId from, ValueId to, NodeId node, const char* reason);
   // A reorder by that primitive, or by our own kernel where the primitive would change bits.
   void AppendReorder(Step step, PreparedPrimitive prepared);
-  // The library cannot run the step: its node is to be lowered to its reference kernel, or, if something was fused into
+  // oneDNN cannot run the step: its node is to be lowered to its reference kernel, or, if something was fused into
   // it, first without that.
   void Reject(const Step& step, const std::string& reason);
 
   // `result` is a cast of `source`: a reorder of the result may read the source instead.
   void SetCastSource(ValueId result, ValueId source) { cast_sources_[result] = source; }
-  // Their reorders read these values themselves: the library's rounding loses denormals.
+  // Their reorders read these values themselves: oneDNN's rounding loses denormals.
   void KeepCasts(const std::vector<ValueId>& results) {
     for (const ValueId v : results) cast_sources_.erase(v);
   }

@@ -27,7 +27,7 @@ struct PreparedPrimitive {
   bool is_reference() const { return implementation.find("ref") != std::string::npos; }
 };
 
-// nullopt where the library cannot reorder from one to the other.
+// nullopt where oneDNN cannot reorder from one to the other.
 std::optional<PreparedPrimitive> PrepareReorder(const Desc& from, const Desc& to);
 
 // Uses the thread count that it was prepared for: oneDNN's cache goes by that of now, and would else hand out a

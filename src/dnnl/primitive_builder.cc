@@ -75,7 +75,7 @@ dnnl::algorithm AlgorithmOf(BinaryKind kind) {
       return algorithm::binary_div;
     case BinaryKind::kMax:
     case BinaryKind::kMin:
-      break;  // maps compute them: the library's give the second operand where the first one is a NaN
+      break;  // maps compute them: oneDNN's give the second operand where the first one is a NaN
   }
   return algorithm::undef;
 }

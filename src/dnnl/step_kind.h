@@ -19,9 +19,9 @@ class LayoutBuilder;
 struct StepBackEnd {
   // Decides in which layouts the operands lie, and appends the step, or what it becomes. Absent: AssignPrimitive.
   void (*assign_layouts)(LayoutBuilder* builder, Step step) = nullptr;
-  // The primitive for these types, layouts and post-ops; nullopt where the library has none. Absent: no primitive.
+  // The primitive for these types, layouts and post-ops; nullopt where oneDNN has none. Absent: no primitive.
   std::optional<PreparedPrimitive> (*prepare)(const PrimitiveBuilder& builder) = nullptr;
-  // Lays the step out in another way where the library has no primitive, or only reference code. False: it stays as it
+  // Lays the step out in another way where oneDNN has no primitive, or only reference code. False: it stays as it
   // is. Absent: there is no other way.
   bool (*assign_instead)(LayoutBuilder* builder, const Step& step) = nullptr;
   // The kernel of a step without a primitive, once it is laid out.
@@ -42,7 +42,7 @@ const StepBackEnd& BackEndOf(const StepSpec& spec);
 // The back end of a step; that of layers where an own kernel computes it.
 const StepBackEnd& BackEndOf(const Step& step);
 
-// The primitive for a step whose inputs lie in `layouts`; nullopt where the library has none for these types and
+// The primitive for a step whose inputs lie in `layouts`; nullopt where oneDNN has none for these types and
 // post-ops. Kinds that choose their layouts look at none, but write `out_layout` where one is given.
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
                                          const TensorType& out_type, const std::vector<Desc>& layouts,

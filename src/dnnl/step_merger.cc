@@ -69,7 +69,7 @@ ValueId StepMerger::AddBefore(StepId reader, StepSpec spec, ValueId input, Tenso
   return graph_->step(id).outputs[0];
 }
 
-// Where the library has no bfloat16, kernels of ours or float32 between casts compute what is in it: then it is asked
+// Where oneDNN has no bfloat16, own kernels or float32 between casts compute what is in it: then it is asked
 // for float32. "" where it has none.
 std::string StepMerger::ImplementationOf(const Step& step) const {
   std::vector<TensorType> types;

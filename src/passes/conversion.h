@@ -25,7 +25,7 @@ struct Conversion {
   FusedOrigins origins;      // what Unfuse opened
   FoldedNames folded;
   Decision decision;
-  std::optional<Model> decided;  // what was decided on, where a report looks back
+  std::optional<Model> decided;  // the model that `decision` is about, for a report
   Provenance provenance;         // of the model's nodes, in `decided`
   ParameterCount given_parameters;
   ConvertedSymbol result;  // but for the symbol
@@ -33,9 +33,9 @@ struct Conversion {
 
 // Arrays and types go by name, so variables of one name are one.
 void MergeVariables(Conversion& c);
-// Precision is decided on plain operators. Fused nodes that the caller excludes hand that on.
+// Plain operators get a precision. Fused nodes that the caller excludes hand that on.
 void UnfuseModel(Conversion& c);
-// Decisions are made on known dtypes; a clash in the caller's types shows here, not later. A node with a tensor of
+// A decision needs known dtypes; a clash in the caller's types shows here, not later. A node with a tensor of
 // unknown dtype stays as it is, and shapes need not be known.
 void InferTypes(Conversion& c);
 // In float32, before weights are rounded. Nodes that the caller keeps as they are stay apart.

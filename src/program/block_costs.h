@@ -1,4 +1,4 @@
-// What layers gain that a kernel of ours computes together: a depthwise convolution with the 1x1 convolutions around
+// What layers gain that an own kernel computes together: a depthwise convolution with the 1x1 convolutions around
 // it. The times of nodes by themselves do not tell.
 #pragma once
 

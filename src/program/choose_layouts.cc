@@ -31,7 +31,7 @@ bool HasDepthwiseWeights(const Program& program, const Step& step) {
   return weights.rank() == 5 && weights[1] == 1 && weights[2] == 1 && weights[0] > 1;
 }
 
-// The library writes the result of a convolution over an image in blocks, which the next one does not read: a reorder
+// oneDNN writes the result of a convolution over an image in blocks, which the next one does not read: a reorder
 // of a large tensor. MobileNetV2, batch 16, without blocks: 36 against 44 ms; Inception-v3, batch 16: 2 % better;
 // nothing is gained or lost at batch 1.
 bool IsLargeImage(const Program& program, const Step& step) {
@@ -66,7 +66,7 @@ bool IsTraining(const Program& program) {
                      [](const Step& step) { return std::holds_alternative<WeightGradientSpec>(step.spec); });
 }
 
-// Large depthwise convolutions are bound by memory, and the library's blocked code for them and for the 1x1
+// Large depthwise convolutions are bound by memory, and oneDNN's blocked code for them and for the 1x1
 // convolutions around them loses less. MobileNetV2, batch 16, 2 threads, Zen4: 31.4 against 43.9 ms in bfloat16, 59.8
 // against 76.2 in float32; batch 4: 7.9 against 8.2; batch 1: 2.16 against 2.02. ResNet-50, batch 16: 0 to 4 % better;
 // Inception-v3: 2 to 5 % worse. `make bench` with --ablation measures it again. Blocked code in bfloat16 does without

@@ -12,7 +12,7 @@ bool IsTraining(const Program& program);
 // convolutions are left to it.
 bool WantsBlocks(const Program& program);
 
-// Sets the layout hints of convolutions and inner products. Where the library has no primitive in these layouts, it
+// Sets the layout hints of convolutions and inner products. Where oneDNN has no primitive in these layouts, it
 // chooses others. With AMX there is no fast code for bfloat16 in blocks of channels.
 void ChooseLayouts(bool has_amx, Program* program);
 

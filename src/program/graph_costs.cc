@@ -137,7 +137,7 @@ void GraphCosts::FindFused() {
 }
 
 // A function of the node's result may read parameters, such as a norm or a slope per channel. In low precision, where a
-// norm is not folded into weights, it becomes part of the library's primitive: kernels of ours do not know it. Readers
+// norm is not folded into weights, it becomes part of oneDNN's primitive: own kernels do not know it. Readers
 // come behind what they read.
 void GraphCosts::FindParametersBehind() {
   const Graph& graph = model_.graph();
@@ -246,7 +246,7 @@ std::vector<bool> GraphCosts::FasterInFloat32() const {
   return faster;
 }
 
-// What functions of its result take where a cast lies between. The library rounds in its own primitives.
+// What functions of its result take where a cast lies between. oneDNN rounds in its own primitives.
 double GraphCosts::SecondsOfLostFusions(NodeId id) const {
   if (machine_.capabilities().onednn_has_bf16) return 0;
   const EntryId out = model_.graph().EntryOf(id, 0);

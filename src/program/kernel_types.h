@@ -1,4 +1,4 @@
-// Our types as the kernels' (kernels include nothing of ours).
+// Our types as the kernels' (kernels include no other folder).
 #pragma once
 
 #include "kernels/elementwise/cast.h"

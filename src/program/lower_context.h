@@ -99,7 +99,7 @@ struct LowerRule {
   std::function<bool(LowerContext&)> lower;
 };
 
-// A fact of an operator: lowers it to kernels of ours (KernelSpec) and views. Asked where LowerRule cannot lower the
+// A fact of an operator: lowers it to own kernels (KernelSpec) and views. Asked where LowerRule cannot lower the
 // node, for operands of every dtype. Returns false where it cannot either.
 struct KernelRule {
   std::function<bool(LowerContext&)> lower;

@@ -210,7 +210,7 @@ class Lowerer {
     return options_.native_bf16 && !InFloat32(id) && AlternateOfNode(id) == AlternateMode::kF32;
   }
 
-  // Kernels of ours round by themselves: they need no casts beside them.
+  // Own kernels round by themselves: they need no casts beside them.
   bool LowerToOwnKernels(const LowerRule& rule, LowerContext* context) {
     const std::size_t num_steps = program().steps.size();
     if (IsNarrowing(context->node(), context->in_types(), context->out_types())) return false;

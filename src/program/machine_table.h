@@ -38,7 +38,7 @@ class MachineTable : public Machine {
   std::unique_ptr<PrecisionCosts> TrainingCostsOf(const Model& model,
                                                   const std::set<std::string>& differentiated) const override;
   const std::string& json() const override { return header_; }
-  // More where the library computes between casts, in layouts of its own.
+  // More where oneDNN computes between casts, in layouts of its own.
   double min_gain() const override { return capabilities_.onednn_has_bf16 ? 0.05 : 0.1; }
 
   const std::string& name() const { return name_; }

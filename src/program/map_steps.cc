@@ -27,7 +27,7 @@ class MapBuilder {
     steps_.push_back({op, x, y, 0, alpha, beta});
   }
 
-  // The function of register x; false where maps do not have it, or the library's bits are others.
+  // The function of register x; false where maps do not have it, or oneDNN's bits are others.
   bool AddEltwise(const EltwiseSpec& spec, std::uint8_t x) {
     return (mode_ != NumericMode::kExact || HasBitsOfLibrary(spec)) && AddFunction(spec, x);
   }

@@ -125,7 +125,7 @@ RevertedModel RevertUnprofitableCasts(const Symbol& symbol, const ModelParams& p
   RevertedModel fitted{symbol, params};
   const Graph graph = WithoutMarksOfInputs(symbol.ToGraph(), params);
   const DType target = TargetOf(symbol.ToGraph());
-  // A gradient has the dtype of what it belongs to, which was decided before it was taken.
+  // The dtype of a gradient follows from its forward tensor, so graphs with gradients keep their casts.
   if (machine == nullptr || !IsKnown(target) || HasGradients(graph)) return fitted;
   const TypeMap variables = VariableTypes(graph, params, input_types);
   const Types types = InferPartial(graph, variables);

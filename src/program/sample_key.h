@@ -10,7 +10,7 @@ namespace amp {
 
 // Steps of one key differ in size alone.
 struct SampleKey {
-  std::string step;                 // "convolution_1x1", "eltwise_tanh", or the name of a kernel of ours
+  std::string step;                 // "convolution_1x1", "eltwise_tanh", or the name of an own kernel
   DType in = DType::kUnknown;       // of the first operand
   DType out = DType::kUnknown;      // of the result
   std::string layout = {};          // of the result, or "from-to" of a reorder; "": whichever

@@ -1,5 +1,5 @@
 // What operators are lowered to: a straight-line program of steps over values. Nothing here is a oneDNN type: operator
-// definitions say what is to be done without including the library.
+// definitions say what is to be done without including oneDNN.
 //
 // Each kind of step is one struct, its spec. `kKind` holds what generic code asks of the kind; a member Flops, where
 // there is one, counts the operations (see step_cost.h). A new kind is a struct and its name in StepSpec;
@@ -38,7 +38,7 @@ struct StepTypes {
 struct StepKind {
   const char* name;
   bool is_view = false;          // the output is another view of the input's elements
-  bool chooses_layouts = false;  // a sum of products: the library says in which layouts it is fast
+  bool chooses_layouts = false;  // a sum of products: oneDNN says in which layouts it is fast
   bool keeps_inputs = false;     // plans for other shapes may need the constants that it reads
   bool by_onednn = false;        // oneDNN computes it, in the dtype of its operands
 };
@@ -46,9 +46,9 @@ struct StepKind {
 struct PackedWeights;
 struct StepCost;
 
-// Which layouts a primitive is to have, if the library has code for them.
+// Which layouts a primitive is to have, if oneDNN has code for them.
 enum class LayoutHint : std::uint8_t {
-  kAny,              // what the library chooses
+  kAny,              // what oneDNN chooses
   kBlocked,          // blocks of 16 channels
   kChannelsLastOut,  // an output with its channels last
   kRowMajorWeights,  // weights as they are
@@ -61,12 +61,12 @@ struct ConvolutionSpec {
   LayoutHint layout_hint = LayoutHint::kAny;
   double Flops(const StepTypes& types) const;
 };
-// Several steps that one kernel of ours computes at once; what they are only the step's layer knows (layer_kernel.h).
+// Several steps that one own kernel computes at once; what they are only the step's layer knows (layer_kernel.h).
 struct FusedLayerSpec {
   static constexpr StepKind kKind{.name = "fused_layer"};
   const char* name;  // of the work, for people
 };
-// Weights of a layer in the form that a kernel of ours reads; own kernel. The result has the shape and dtype of the
+// Weights of a layer in the form that an own kernel reads; own kernel. The result has the shape and dtype of the
 // weights, and memory that only that kernel reads.
 struct PackWeightsSpec {
   static constexpr StepKind kKind{.name = "pack_weights", .keeps_inputs = true};
@@ -273,7 +273,7 @@ struct MapSpec {
   static constexpr StepKind kKind{.name = "map"};
   std::vector<kernels::MapStep> steps;
 };
-// A kernel of ours on row-major arrays. It uses the threads of the scope and allocates nothing.
+// A own kernel on row-major arrays. It uses the threads of the scope and allocates nothing.
 struct KernelSpec {
   static constexpr StepKind kKind{.name = "kernel"};
   std::string name;  // what it does, such as "gather"
@@ -324,7 +324,7 @@ struct Step {
   // It may not lose denormals (passes/alternate.h). kF32: nothing of it is bfloat16 arithmetic, and casts round.
   std::optional<AlternateMode> alternate = {};
 
-  // The layer of the chosen kernel of ours; null: the step is computed as its spec says.
+  // The layer of the chosen own kernel; null: the step is computed as its spec says.
   const Layer* layer() const { return choice ? choice->layer.get() : nullptr; }
 };
 

@@ -15,7 +15,7 @@ struct StepCost {
   double flops = 0;  // of sums of products, a multiplication and an addition counted as two; 0 for all others
   // The bytes of operands and results, each once and whole (a lookup reads less).
   std::size_t bytes_read = 0, bytes_written = 0;
-  DType dtype = DType::kUnknown;  // of the first operand, or in which a kernel of ours multiplies
+  DType dtype = DType::kUnknown;  // of the first operand, or in which an own kernel multiplies
 
   std::size_t bytes() const { return bytes_read + bytes_written; }
 };

@@ -20,7 +20,7 @@ struct StepFeatures {
   // The functions that post-ops compute; each meets every element written.
   std::vector<SampleKey> post_functions = {};
   double elements_written = 0;
-  bool by_onednn = false;  // else by code of ours, which knows tensors in bfloat16 on every CPU
+  bool by_onednn = false;  // else by own code, which knows tensors in bfloat16 on every CPU
   // Whose samples stand in where there are none of the key.
   std::optional<SampleKey> fallback = {};
 };

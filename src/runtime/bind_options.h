@@ -35,7 +35,7 @@ struct BindOptions {
   // Time the kernels that may compute the model's layers, and keep what is the fastest in the machine's file, from
   // which executors read it from then on. Takes some hundred runs. Needs mode fast and a machine that has a file.
   bool tune = false;
-  // For measurements: this kernel (see program/layer_kernel.h) wherever it can compute a layer, and the library
+  // For measurements: this kernel (see program/layer_kernel.h) wherever it can compute a layer, and oneDNN
   // elsewhere. "": what pays on the machine.
   std::string forced_kernel = {};
   // Count what bfloat16 instructions make zero, see Session::TakeFlushedCounts: each product runs twice.

@@ -250,7 +250,7 @@ void BindExecutor(py::module_& module) {
         info["threads"] = EffectiveThreads(0);
         return info;
       },
-      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, whether kernels of ours "
+      "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, whether own kernels "
       "multiply int16, oneDNN's version, and how many threads a run has by default, as a dict.");
   module.def(
       "kernel_names",

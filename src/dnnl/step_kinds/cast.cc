@@ -28,7 +28,7 @@ bool CanBeLeft(const Desc& layout, const TensorType& type) {
   return !MovesBFloat16(*reorder) || is_code_for_cpu || StridedCopyOf(layout, PlainDesc(type));
 }
 
-// In the layout of the input, if the same layout exists in the other dtype and can be left again: the library reorders
+// In the layout of the input, if the same layout exists in the other dtype and can be left again: oneDNN reorders
 // float16 on few CPUs.
 void AssignCast(LayoutBuilder* builder, Step step) {
   const ValueId in = step.inputs[0], out = step.outputs[0];

@@ -10,7 +10,7 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-// The library has code for blocks of as many channels as a vector register holds floats.
+// oneDNN has code for blocks of as many channels as a vector register holds floats.
 bool HasWideVectors() {
   static const bool kIsWide = OneDnnHasAvx512();
   return kIsWide;
@@ -33,7 +33,7 @@ std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
   const LayoutHint hint = b.spec<ConvolutionSpec>().layout_hint;
   std::optional<PreparedPrimitive> prepared;
   if (hint == LayoutHint::kBlocked) {
-    const bool is_image = b.in(0).shape[1] < BlockSize();  // of which the library has an opinion of its own
+    const bool is_image = b.in(0).shape[1] < BlockSize();  // of which oneDNN has an opinion of its own
     prepared = PrepareWith(b, is_image ? AnyDesc(b.in(0)) : BlockedDesc(b.in(0)), BlockedDesc(b.out()));
   } else if (hint == LayoutHint::kChannelsLastOut) {
     prepared = PrepareWith(b, AnyDesc(b.in(0)), ChannelsLast(b.out()));
@@ -50,7 +50,7 @@ bool BuildsQuickly(const DeconvolutionSpec& spec, const TensorType& out) {
   return phases == 1 || (phases <= kMaxPhases && out.shape.dims().back() <= kMaxRow);
 }
 
-// A backward convolution knows no post-ops: the library applies them in reference code behind it (0.5 s for a layer of
+// A backward convolution knows no post-ops: oneDNN applies them in reference code behind it (0.5 s for a layer of
 // ResNet-50 at batch 16).
 bool IsBackwardConvolution(const PreparedPrimitive& prepared) { return prepared.implementation.starts_with("conv:"); }
 

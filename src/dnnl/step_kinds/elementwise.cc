@@ -45,7 +45,7 @@ bool AssignAsMap(LayoutBuilder* builder, const Step& step) {
   return map.has_value();
 }
 
-// The library's give a bound or infinity for a NaN, and its logarithms of numbers below 1.18e-38 are off by up to 15.
+// oneDNN's give a bound or infinity for a NaN, and its logarithms of numbers below 1.18e-38 are off by up to 15.
 // Its relu gives 0 for a NaN, as MXNet's layers do, and runs in place, which maps do not.
 bool IsForNormalNumbersAlone(const EltwiseSpec& spec) {
   if (spec.kind == EltwiseKind::kRelu) return spec.alpha == 0 && spec.beta == kReluKeepsNaN;

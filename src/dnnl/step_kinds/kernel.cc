@@ -1,4 +1,4 @@
-// Kernels of ours that an operator's definition hands over.
+// Own kernels that an operator's definition hands over.
 #include "dnnl/assign_primitive.h"
 #include "dnnl/step_kind.h"
 

@@ -9,7 +9,7 @@ namespace {
 // oneDNN's code for layer normalisation grows with the row, which it unrolls.
 constexpr std::int64_t kMaxNormalizedRow = 1 << 20;
 
-// Kernels of ours are faster than the library's reference code.
+// Own kernels are faster than oneDNN's reference code.
 std::optional<PreparedPrimitive> FastOnly(std::optional<PreparedPrimitive> prepared) {
   return prepared && prepared->is_reference() ? std::nullopt : std::move(prepared);
 }
@@ -48,7 +48,7 @@ std::optional<PreparedPrimitive> PrepareLayerNorm(const PrimitiveBuilder& b) {
   return prepared;
 }
 
-// The library's fast code sums up what lies together in memory.
+// oneDNN's fast code sums up what lies together in memory.
 std::optional<PreparedPrimitive> PrepareReduction(const PrimitiveBuilder& b) {
   const bool is_sum = b.spec<ReductionSpec>().kind == ReductionKind::kSum;
   const auto kind = is_sum ? dnnl::algorithm::reduction_sum : dnnl::algorithm::reduction_mean;

@@ -6,7 +6,7 @@
 namespace amp::kernels {
 namespace {
 
-// Rounds by the instruction, which turns denormals into zero, as the library does.
+// Rounds by the instruction, which turns denormals into zero, as oneDNN does.
 struct BF16TileVectors : TileVectors {
   template <bool kIsBF16>
   static void Store(void* to, std::int64_t count, __m512 x) {

@@ -2,7 +2,7 @@
 //
 // The translation units behind CastTable::Avx2 and CastTable::Avx512 are compiled with flags that not
 // every CPU supports. They contain intrinsics and functions of internal linkage only: an inline
-// function of the standard library or of ours, instantiated there, could become the copy that the
+// function of the standard library or of this one, instantiated there, could become the copy that the
 // linker keeps for the whole program.
 #pragma once
 

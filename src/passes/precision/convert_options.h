@@ -67,7 +67,7 @@ struct ConvertOptions {
   // The model will be trained: its gradients are computed in the same precision. What depends on values of parameters
   // is not for it: they change, so batch norms are not folded, and no parameter is cast offline.
   bool training = false;
-  // No node goes low where that does not pay for the whole model (PaysOff). Needs policy optimal and a machine.
+  // No node goes low where that does not pay for the whole model (PaysOff). Needs a machine whose times decide.
   bool only_if_it_pays = false;
   // The variables whose gradients are computed, where predicted times count those. Absent: the parameters, or all
   // variables of a model without parameters.

@@ -19,7 +19,7 @@ ParameterCount CountParameters(const Model& model);
 
 // A model at the stages of its conversion.
 struct ReportStages {
-  const Model& before;  // what was decided on
+  const Model& before;  // the model that `decision` is about
   const Decision& decision;
   const Model& after;
   const Provenance& provenance;  // of nodes after the conversion, in those before it

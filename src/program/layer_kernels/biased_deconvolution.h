@@ -1,4 +1,4 @@
-// A deconvolution with what the step behind it does. The library adds no bias to strided ones, so a step of its own
+// A deconvolution with what the step behind it does. oneDNN adds no bias to strided ones, so a step of its own
 // does, together with what follows.
 #pragma once
 

@@ -267,9 +267,8 @@ bool RegisterBiased() {
 }
 
 using enum WinogradKind;
-[[maybe_unused]] const bool kWinograd =
-    RegisterAll(std::make_integer_sequence<int, kernels::kNumWinogradKinds>()) &&
-    RegisterBiased<kF4x4, k2x2, k2x2Int16>();  // those that a network chooses somewhere
+[[maybe_unused]] const bool kWinograd = RegisterAll(std::make_integer_sequence<int, kernels::kNumWinogradKinds>()) &&
+                                        RegisterBiased<kF4x4, k2x2, k2x2Int16>();  // no network chooses others
 
 }  // namespace
 }  // namespace amp

@@ -93,7 +93,7 @@ class OwnKernelPlans : public ::testing::Test {
         summary.steps, [&](const PlanStep& step) { return step.implementation.starts_with(implementation); }));
   }
 
-  // Expects the results of the plan without kernels of ours, which has none called so. Gives the plan with them.
+  // Expects the results of the plan without own kernels, which has none called so. Gives the plan with them.
   std::unique_ptr<Executor> ExpectSameWithout(const std::string& implementation, const TestModel& m,
                                               double tolerance = kFloatTolerance) const {
     auto own = Bind(m, Options());

@@ -54,7 +54,7 @@ TestModel OneNodeEach() {
   return m;
 }
 
-// Without kernels of ours, and in the dtypes that are asked for.
+// Without own kernels, and in the dtypes that are asked for.
 BindOptions ForAnyMachine(BindOptions options) {
   options.machine = "any";
   return options;
@@ -92,7 +92,7 @@ TEST(Emulation, Child) {
   ExpectSameBits(RunOnce(*forced->Reshape({}))[0], RunOnce(*forced)[0]);
 }
 
-// The library does not read tensors in bfloat16 there, but kernels of ours do: all else runs between casts.
+// The library does not read tensors in bfloat16 there, but own kernels do: all else runs between casts.
 TEST(Emulation, ChildWithKernels) {
   if (EnvValue(kOutputFile).empty() || !kernels::HasGemm(kernels::ComputeType::kInt16)) return;
   BindOptions options = Low();

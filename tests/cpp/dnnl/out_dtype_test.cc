@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-// The tolerance of operands in bfloat16, which kernels of ours may multiply as int16: Winograd is off by 6e-4, a sum
+// The tolerance of operands in bfloat16, which own kernels may multiply as int16: Winograd is off by 6e-4, a sum
 // that is rounded to bfloat16 by 2e-3.
 constexpr double kProductTolerance = 1e-3;
 

@@ -37,7 +37,7 @@ TEST_F(GraphCostsTest, ProductsByTheirArithmetic) {
   EXPECT_EQ(costs.OfNode(fc, {kF32, kF32, kF32}, {kF32}), high);  // the same when asked again
 }
 
-// Kernels of ours multiply what the library does not.
+// Own kernels multiply what the library does not.
 TEST_F(GraphCostsTest, ProductsOfInt16WithoutBFloat16Arithmetic) {
   nlohmann::ordered_json file = MachineFile();
   file["has_bfloat16"] = false;
@@ -88,7 +88,7 @@ TEST_F(GraphCostsTest, AnotherReaderPreventsFusion) {
   EXPECT_EQ(costs.OfLostFusion(model.graph().InputsOf(relu)[0], {relu, 0}), 0);
 }
 
-// The library's convolution is slow here. Of a product whose result a slope per channel multiplies, kernels of ours are
+// The library's convolution is slow here. Of a product whose result a slope per channel multiplies, own kernels are
 // none that low precision could have.
 TEST_F(GraphCostsTest, ParametersBehindAProductLeaveItToTheLibrary) {
   nlohmann::ordered_json file = MachineFile();

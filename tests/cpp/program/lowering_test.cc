@@ -99,7 +99,7 @@ TEST(Lower, WhatAccumulatesMayWriteAnotherDType) {
   EXPECT_EQ(works("float32"), "call");
 }
 
-// Kernels of ours read biases in float32. Parameters are widened once, when a model is bound.
+// Own kernels read biases in float32. Parameters are widened once, when a model is bound.
 TEST(Lower, BiasesThatAreParametersAreWidened) {
   TestModel model;
   model.types["x"] = {DType::kBFloat16, {4, 8}};

@@ -258,7 +258,7 @@ def test_machines_agree(name):
 @pytest.mark.parametrize("batch, threads", [(3, 1), (16, 2)])
 @pytest.mark.parametrize("name", SMALL)
 def test_machines_agree_on_batches(name, batch, threads):
-    """Whole images in batches, of which more layers are worth a kernel of ours."""
+    """Whole images in batches, of which more layers are worth an own kernel."""
     size = 299 if name == "inceptionv3" else 224
     image = np.random.default_rng(6).standard_normal((batch, 3, size, size), dtype=np.float32)
     check_machines_agree(name, image, num_threads=threads)

@@ -167,7 +167,7 @@ def test_golden_network_with_automatic_precision(name, machine):
 
 @in_both_precisions
 def test_golden_networks_run_own_kernels_but_for_any_machine(machine, precision):
-    """What the tests above are for: kernels of ours, chosen as users' networks have them chosen."""
+    """What the tests above are for: own kernels, chosen as users' networks have them chosen."""
     golden = GoldenModel("resnet18_v1")
     reduce = "bfloat16" if precision == "bfloat16" else None
     steps = amp.Executor(*golden.model, golden.shapes, reduce_precision=reduce).summary.steps

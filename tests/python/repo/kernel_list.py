@@ -34,7 +34,7 @@ BATCHES = (1, 16)
 
 
 def chosen(name, side=224, batches=BATCHES):
-    """{(layer, kernel): {class and precision: how often}} of layers that a kernel of ours computes."""
+    """{(layer, kernel): {class and precision: how often}} of layers that an own kernel computes."""
     import amp
     from amp import _core
     from amp._options.executor import settings_of_plain_runs
