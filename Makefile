@@ -1,4 +1,4 @@
-# Set-up, tests and formatting in one place. Needs Python >= 3.9 with pip, a C++20 compiler and make;
+# Set-up, tests and formatting in one place. Needs Python >= 3.10 with pip, a C++20 compiler and make;
 # everything else (CMake, Ninja, oneDNN, ...) is installed by pip into $(VENV).
 #
 # There is one CMake build tree, $(BUILD): the tests and the package in $(VENV) share its object files.
@@ -42,7 +42,7 @@ help:
 	@echo "make against-mxnet  the same programs beside MXNet's wheels 1.9.1 and 2.0.0b1, which it installs"
 	@echo "make exhaustive-cast  casts offline and at run time compared over all 2^32 floats; some minutes"
 	@echo "make docs         the site of the documentation, in build-docs/html"
-	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.9 ...': some versions)"
+	@echo "make wheel        manylinux wheels in dist/, tried in empty environments (PYTHONS='python3.11 ...': some versions)"
 	@echo "make lint         check the formatting; 'make format' corrects it"
 	@echo "make clean        remove what these commands made"
 	@echo
@@ -189,11 +189,16 @@ docs: package $(VENV)/.docs-installed
 	@$(BIN)/sphinx-build -b $(DOCS_BUILDER) -n -W --keep-going -q -j auto -d $(DOCS)/doctrees docs $(DOCS)/$(DOCS_BUILDER)
 	@if [ $(DOCS_BUILDER) = html ]; then echo "$(DOCS)/html/index.html"; fi
 
-# One wheel for each Python from 3.9 to 3.13 that is found, or for those in PYTHONS.
+# One wheel for each Python from 3.10 to 3.14 that is found, or for those in PYTHONS.
+# ONEDNN_SOURCE=folder compiles oneDNN from its sources, once, for them; without it they get the package index's 3.2.
 PYTHONS ?=
 DIST ?= dist
+ONEDNN_SOURCE ?=
+ONEDNN_BUILD ?= build-onednn
+wheel: export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 wheel: $(VENV)/.wheel-installed
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python tools/make_wheels.py $(DIST) $(PYTHONS)
+	@if [ -n "$(ONEDNN_SOURCE)" ]; then $(BIN)/python tools/build_onednn.py "$(ONEDNN_SOURCE)" $(ONEDNN_BUILD); fi
+	@$(BIN)/python tools/make_wheels.py $(if $(ONEDNN_SOURCE),--onednn $(ONEDNN_BUILD)/prefix) $(DIST) $(PYTHONS)
 
 format: $(VENV)/.dev-installed
 	@$(BIN)/clang-format -i $(CXX_FILES)
@@ -213,7 +218,7 @@ clean:
 
 # The package in $(VENV): Python files are read from python/amp, the libraries are copied from the build tree. The
 # installation says where each module is, so another set of modules is installed anew: the set is part of the name.
-PACKAGE_INSTALLED := $(VENV)/.package-installed-$(shell find python/amp -name '*.py' | sort | cksum | cut -d' ' -f1)
+PACKAGE_INSTALLED := $(VENV)/.package-installed-$(shell find python -name '*.py' | sort | cksum | cut -d' ' -f1)
 
 # Editors and type checkers look for the stubs beside the sources. Git does not keep them, and wheels take the build's.
 STUBS := stubs/sym/__init__.pyi

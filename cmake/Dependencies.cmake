@@ -6,9 +6,9 @@
 #   3. in the system.
 
 if(AMP_BUILD_PYTHON)
-  find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
 else()
-  find_package(Python 3.9 QUIET COMPONENTS Interpreter)
+  find_package(Python 3.10 QUIET COMPONENTS Interpreter)
 endif()
 
 # Sets amp_python_<name> to the folder in which a Python package keeps that dependency.

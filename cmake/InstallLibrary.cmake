@@ -26,6 +26,11 @@ function(amp_is_from_python name result)
   endif()
 endfunction()
 
+# What `amp demo` reads.
+set(amp_demo_files "${PROJECT_SOURCE_DIR}/examples/digits/digits-symbol.json"
+                   "${PROJECT_SOURCE_DIR}/examples/digits/digits-0000.params"
+                   "${PROJECT_SOURCE_DIR}/examples/digits/heldout.npz")
+
 # Relative to site-packages/amp: first the folder itself, then <prefix>/lib, where onednn-cpu-gomp puts the libdnnl that an
 # installation by `make` uses. CMake replaces the build tree's paths by these when it installs.
 set(AMP_PYTHON_RPATH "$ORIGIN;$ORIGIN/../../..;${CMAKE_INSTALL_RPATH}")
@@ -38,7 +43,8 @@ function(amp_install_library name)
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN;${CMAKE_INSTALL_RPATH}"
                                              INSTALL_RPATH_USE_LINK_PATH ON)
   endif()
-  install(TARGETS ${name} LIBRARY DESTINATION amp COMPONENT python EXCLUDE_FROM_ALL)
+  install(TARGETS ${name} LIBRARY DESTINATION amp COMPONENT python NAMELINK_SKIP EXCLUDE_FROM_ALL)
+  install(FILES ${amp_demo_files} DESTINATION amp/digits COMPONENT python EXCLUDE_FROM_ALL)
   if(AMP_BUNDLE_ONEDNN)
     amp_install_onednn(amp amp/licenses COMPONENT python EXCLUDE_FROM_ALL)
   endif()
@@ -60,14 +66,29 @@ function(amp_install_library name)
                                    COMPATIBILITY SameMinorVersion)
   install(FILES "${PROJECT_BINARY_DIR}/${name}-config.cmake" "${PROJECT_BINARY_DIR}/${name}-config-version.cmake"
           DESTINATION ${package_dir} COMPONENT cpp)
+  amp_install_pkg_config(${name})
+endfunction()
+
+# <name>.pc, for builds that do not use CMake. It finds its prefix from the place where it lies.
+function(amp_install_pkg_config name)
+  file(RELATIVE_PATH amp_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" amp_pc_prefix "${amp_pc_prefix}")
+  amp_is_from_python(fmt fmt_is_from_python)
+  if(fmt_is_from_python)
+    set(amp_pc_fmt "\"-I\${includedir}/amp/bundled\" -DFMT_HEADER_ONLY=1")
+    set(amp_pc_requires "")
+  else()
+    set(amp_pc_fmt "-DFMT_HEADER_ONLY=1")
+    set(amp_pc_requires "fmt >= 9")
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/nnvm_amp.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT cpp)
 endfunction()
 
 # `make wheel`: auditwheel adds the libgomp that oneDNN needs, and names the wheel after the glibc that is needed.
 function(amp_prepare_for_auditwheel name)
   target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/old_hypot.cc")
   target_link_options(${name} PRIVATE -Wl,--wrap=hypot)
-  install(FILES "${PROJECT_SOURCE_DIR}/cmake/libgomp-notice.txt" DESTINATION amp/licenses COMPONENT python
-          EXCLUDE_FROM_ALL)
 endfunction()
 
 # What include/amp/*.h, the headers for C++ users, include, and nothing else. They include fmt's and nothing else of others.
@@ -119,6 +140,10 @@ endfunction()
 function(amp_install_onednn library_dir license_dir)
   install(FILES "$<TARGET_FILE:DNNL::dnnl>" RENAME "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>"
           DESTINATION ${library_dir} ${ARGN})
+  if(CMAKE_STRIP)  # a tenth of the file
+    set(installed "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${library_dir}/$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>")
+    install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"${installed}\")" ${ARGN})
+  endif()
   if(amp_python_onednn_license)
     install(FILES "${amp_python_onednn_license}/LICENSE" "${amp_python_onednn_license}/THIRD-PARTY-PROGRAMS"
             DESTINATION ${license_dir}/onednn ${ARGN})

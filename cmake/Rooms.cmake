@@ -42,7 +42,9 @@ function(amp_link_rooms name)
   foreach(room IN LISTS amp_rooms)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:${room}>)
   endforeach()
-  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  # The file has its SONAME's name: versions that a program may be given in place of each other share the two numbers.
+  set(abi "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX VERSION ${abi} SOVERSION ${abi})
   target_include_directories(${name} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
                                                "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                                "$<INSTALL_INTERFACE:include>" "$<INSTALL_INTERFACE:include/amp>")

@@ -1,11 +1,13 @@
 """Makes manylinux wheels and tries each in an empty environment.
 
-usage: make_wheels.py OUTPUT [PYTHON ...]    (run by the interpreter of make's environment)
+usage: make_wheels.py [--onednn PREFIX] OUTPUT [PYTHON ...]    (run by the interpreter of make's environment)
 
-Without names it takes every CPython from 3.9 to 3.13 that is on the PATH or among pyenv's, and says which are missing.
+Without names it takes every CPython from 3.10 to 3.14 that is on the PATH or among pyenv's, and says which are missing.
+PREFIX is where a oneDNN is installed (tools/build_onednn.py); without it the wheels get the one of make's environment.
 libnnvm_amp.so is compiled once, in build-wheel/: only the extension and the stubs differ between versions.
 """
 
+import argparse
 import glob
 import os
 import shutil
@@ -16,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build-wheel"
-MINORS = range(9, 14)
+MINORS = range(10, 15)
 BUILD_BACKEND = ["scikit-build-core>=0.11", "setuptools-scm>=8"]
 
 # What a user does after the installation: a network of the zoo, converted and run. An early CPU has no bfloat16
@@ -38,15 +40,20 @@ print(f"converted network: largest difference of its outputs {difference:.4f} of
 """
 
 
-def main(output, *pythons):
-    output = Path(output).resolve()
-    output.mkdir(parents=True, exist_ok=True)
-    for python in pythons or found_pythons():
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+    parser.add_argument("--onednn", type=lambda name: Path(name).resolve())
+    parser.add_argument("output", type=lambda name: Path(name).resolve())
+    parser.add_argument("pythons", nargs="*")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    for python in options.pythons or found_pythons():
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             say(f"{python}: compiling")
-            wheel = repaired(built(python, folder), output)
-            say(f"{wheel.name}: trying it in an empty environment")
+            wheel = repaired(built(python, folder, options.onednn), options.output)
+            say(f"{wheel.name}: checking it and trying it in an empty environment")
+            run(sys.executable, ROOT / "tools" / "check_wheel.py", wheel)
             tried(python, wheel, folder)
 
 
@@ -70,7 +77,7 @@ def works(python):
     return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
 
 
-def built(python, folder):
+def built(python, folder, onednn):
     """A wheel for this machine."""
     venv = folder / "build"
     run(python, "-m", "venv", venv)
@@ -79,14 +86,21 @@ def built(python, folder):
     # headers come from where make has them.
     for name in (".skbuild-info.json", "CMakeCache.txt"):
         (BUILD / name).unlink(missing_ok=True)
-    places = subprocess.run(
-        [sys.executable, ROOT / "cmake" / "python_packages.py"], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    settings = [f"cmake.define.amp_python_{line}" for line in places.splitlines()]
+    settings = [f"cmake.define.amp_python_{name}={place}" for name, place in places(onednn).items()]
     settings += ["cmake.define.AMP_WHEEL=ON", f"build-dir={BUILD}"]
     command = [venv / "bin" / "python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--verbose"]
     run(*command, *(f"--config-settings={setting}" for setting in settings), "--wheel-dir", folder / "made", ROOT)
     return next((folder / "made").glob("*.whl"))
+
+
+def places(onednn):
+    """Where CMake finds what it needs: in make's environment, and oneDNN in its own prefix where there is one."""
+    command = [sys.executable, ROOT / "cmake" / "python_packages.py"]
+    listed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = dict(line.split("=", 1) for line in listed.splitlines())
+    if onednn is not None:
+        found |= {"dnnl": onednn / "lib" / "cmake" / "dnnl", "onednn_license": onednn / "share" / "doc" / "dnnl"}
+    return found
 
 
 def repaired(wheel, output):
@@ -94,7 +108,6 @@ def repaired(wheel, output):
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel)
         (made,) = Path(folder).glob("*.whl")
-        run(sys.executable, "-m", "auditwheel", "show", made)
         return Path(shutil.move(made, output / made.name))
 
 
@@ -107,6 +120,7 @@ def tried(python, wheel, folder):
     environment = {"PATH": str(venv / "bin"), "HOME": str(work)}
     run(venv / "bin" / "python", "-c", TRIAL, cwd=work, env=environment)
     run(venv / "bin" / "amp", "--version", cwd=work, env=environment)
+    run(venv / "bin" / "nnvm-amp", "demo", "--quick", cwd=work, env=environment)
     files = ["model-symbol.json", "model-0000.params"]
     run(venv / "bin" / "amp", "run", *files, "--random", "data=1x3x64x64", cwd=work, env=environment)
 
@@ -125,4 +139,4 @@ def run(*command, **options):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,6 +1,6 @@
 """Makes the virtual environment that `make` works in, or completes it.
 
-usage: setup_venv.py <folder> create|build|dev|docs|wheel    (any Python >= 3.9, nothing but the standard library)
+usage: setup_venv.py <folder> create|build|dev|docs|wheel    (any Python >= 3.10, nothing but the standard library)
 
 Says in plain words what a machine lacks before anything is installed.
 """
@@ -35,7 +35,7 @@ def main(folder, kind):
 
     say(f"Installing what {PURPOSES[kind]} (downloads on the first time)")
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check"]
-    run([*pip, "--quiet", "pip>=23"])  # that of an early Python 3.9 has neither a TOML parser nor --config-settings
+    run([*pip, "--quiet", "pip>=23"])  # which has a TOML parser for Python 3.10
     listing = [python, ROOT / "tools" / "build_requirements.py", kind]
     listed = subprocess.run(listing, check=True, stdout=subprocess.PIPE, text=True).stdout
     run([*pip, *listed.splitlines()])
@@ -95,9 +95,9 @@ def make_venv(venv):
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 9):  # noqa: UP036 - whoever runs this may have an older one
+    if sys.version_info < (3, 10):  # noqa: UP036 - whoever runs this may have an older one
         sys.exit(
-            f"Python >= 3.9 is needed, {sys.executable} is {sys.version.split()[0]}.\n"
+            f"Python >= 3.10 is needed, {sys.executable} is {sys.version.split()[0]}.\n"
             "Choose another interpreter: make PYTHON=/path/to/python3 ..."
         )
     main(*sys.argv[1:])

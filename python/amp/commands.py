@@ -172,7 +172,7 @@ def _add_tiling(command):
 
 def _add_demo(commands):
     command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.")
-    command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: examples/digits)")
+    command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: the one in this package)")
     command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
 
 

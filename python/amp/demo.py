@@ -30,8 +30,9 @@ def main(options):
 
 
 def find_data(folder=None):
-    """The folder of the digits model: as given, ./examples/digits, or in the source tree of this file."""
-    candidates = [Path(folder)] if folder else [Path("examples/digits"), Path(__file__).parents[2] / "examples/digits"]
+    """The folder of the digits model: as given, in the installed package, or in the source tree of this file."""
+    package = Path(__file__).parent
+    candidates = [Path(folder)] if folder else [package / "digits", package.parents[1] / "examples/digits"]
     for candidate in candidates:
         if (candidate / "digits-symbol.json").is_file():
             return candidate

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -385,9 +384,7 @@ def test_the_demo_sees_other_programs():
     assert load.others() > 0.1 / os.cpu_count()
 
 
-def test_demo_finds_its_data(repository, tmp_path, monkeypatch, capsys):
-    (tmp_path / "examples").mkdir()
-    shutil.copytree(repository / "examples/digits", tmp_path / "examples/digits")
+def test_demo_finds_its_data(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "demo", "--quick")[0] == 0
     assert "--data" in fails(capsys, "demo", "--data", "nowhere")

@@ -1,6 +1,7 @@
 """What C++ users get: the build tree is installed into an empty prefix and examples/cpp is built against that alone."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -173,3 +174,24 @@ def test_the_installation_knows_nothing_of_the_build_tree(repository, prefix):
     for path in (prefix / "lib" / "cmake").rglob("*.cmake"):
         assert str(repository) not in path.read_text(), path
     assert not any(str(repository) in path for path in run_paths(prefix / "lib" / "libnnvm_amp.so"))
+
+
+def test_the_library_says_which_versions_fit(prefix, classify):
+    (library,) = (path for path in (prefix / "lib").glob("libnnvm_amp.so*") if not path.is_symlink())
+    version = re.fullmatch(r"libnnvm_amp\.so\.(\d+\.\d+)", library.name)[1]
+    assert (prefix / "lib" / "libnnvm_amp.so").resolve() == library
+    assert f"Library soname: [{library.name}]" in run("readelf", "-d", library, cwd=prefix)
+    assert f"[{library.name}]" in run("readelf", "-d", classify, cwd=prefix)
+    assert amp.__version__.startswith(f"{version}.")
+
+
+def test_pkg_config_is_all_that_a_build_needs(prefix, tmp_path):
+    if shutil.which("pkg-config") is None:
+        pytest.skip("pkg-config is not installed")
+    moved = tmp_path / "moved"
+    shutil.copytree(prefix, moved, symlinks=True)
+    (tmp_path / "main.cc").write_text(OWN_OPERATOR)
+    flags = "$(pkg-config --cflags --libs nnvm_amp | sed 's/ -I/ -isystem/g')"
+    build = f"""eval g++ -std=c++20 main.cc -o program "-Wl,-rpath,'{moved}/lib'" {flags}"""
+    run("bash", "-c", build, cwd=tmp_path, PKG_CONFIG_PATH=moved / "lib" / "pkgconfig")
+    assert run(tmp_path / "program", cwd=tmp_path).split() == ["3", "-6", "3", "3"]
