@@ -19,7 +19,9 @@ if(Python_Interpreter_FOUND)
   string(REPLACE "\n" ";" amp_python_packages "${amp_python_packages}")
   foreach(line IN LISTS amp_python_packages)
     string(REGEX MATCH "^([^=]+)=(.*)$" line "${line}")
-    set(amp_python_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+    if(NOT DEFINED amp_python_${CMAKE_MATCH_1})  # who builds a wheel may say it: tools/make_wheels.py
+      set(amp_python_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+    endif()
   endforeach()
 endif()
 

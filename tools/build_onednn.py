@@ -2,16 +2,19 @@
 
 usage: build_onednn.py SOURCE BUILD
 
-SOURCE is a source tree of oneDNN (a release's archive, unpacked), BUILD the folder to work in. Afterwards BUILD/prefix
-has the headers, the library and the CMake package; its licences are in BUILD/prefix/share/doc/dnnl. What is compiled
-already stays: a second run takes seconds. Takes about 40 minutes of CPU time. Run it by the interpreter of make's
-environment.
+SOURCE is a source tree of oneDNN (a release's archive, unpacked), or `release`: the one that wheels are published with
+is cloned into BUILD/source then. BUILD is the folder to work in. Afterwards BUILD/prefix has the headers, the library
+and the CMake package, and BUILD/prefix/share/doc/dnnl the licences. What is compiled already stays: a second run takes
+seconds. Takes about 40 minutes of CPU time. Run it by the interpreter of make's environment.
 """
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+RELEASE, COMMIT = "v3.13.1", "5f93c2194d41d36dc55eb736ce00899b8946e7a3"
+REPOSITORY = "https://github.com/uxlfoundation/oneDNN"
 
 # GNU's OpenMP, whose calls the library answers with its own threads (src/dnnl/intercept_openmp.cc). Training brings the
 # gradients of convolutions.
@@ -30,7 +33,8 @@ OPTIONS = {
 
 
 def main(source, build):
-    source, build = Path(source).resolve(), Path(build).resolve()
+    build = Path(build).resolve()
+    source = cloned(build / "source") if source == "release" else Path(source).resolve()
     if not (source / "include" / "oneapi" / "dnnl").is_dir():
         sys.exit(f"{source}: not a source tree of oneDNN (it has no include/oneapi/dnnl)")
     prefix = build / "prefix"
@@ -40,6 +44,16 @@ def main(source, build):
     run("cmake", "-S", source, "-B", build / "objects", "-G", "Ninja", *options)
     run("cmake", "--build", build / "objects", "--parallel", jobs)
     run("cmake", "--install", build / "objects", "--strip")
+
+
+def cloned(folder):
+    """The sources of the release; a tag that has moved is an error."""
+    if not folder.is_dir():
+        run("git", "clone", "--quiet", "--depth", "1", "--branch", RELEASE, REPOSITORY, folder)
+    head = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], check=True, stdout=subprocess.PIPE, text=True)
+    if head.stdout.strip() != COMMIT:
+        sys.exit(f"{folder} is at {head.stdout.strip()}, expected {COMMIT} ({RELEASE}). Remove it and try again.")
+    return folder
 
 
 def run(*command):

@@ -5,6 +5,7 @@ serves as oneDNN's library is read from the process itself.
 """
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -221,3 +222,23 @@ def test_missing_library_is_explained(target_without_onednn, tmp_path):
     output = run(bare, "-c", code, cwd=tmp_path, PYTHONPATH=target_without_onednn, expect_failure=True)
     assert "cannot find oneDNN's library libdnnl.so.3" in output
     assert "pip install --force-reinstall onednn-cpu-gomp==2023.2.0" in output
+
+
+def container_steps(repository):
+    """Commands of the last stage of the Dockerfile."""
+    last = (repository / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    entry = json.loads(re.search(r"^ENTRYPOINT (.*)$", last, re.MULTILINE)[1])
+    return [*re.findall(r"^RUN (.*)$", last, re.MULTILINE), " ".join([*entry, "--help"])]
+
+
+def test_the_steps_of_the_container(repository, wheel, tmp_path):
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    environment = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    outputs = []
+    for step in container_steps(repository):
+        command = step.replace("/wheels/", f"{wheel.parent}/")
+        done = subprocess.run(command, shell=True, env=environment, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        outputs.append(done.stdout)
+    assert "accuracy in float32" in outputs[1] and outputs[2].startswith("usage: amp")
