@@ -101,11 +101,19 @@ def wheel(repository):
     return next(folder.glob("*.whl"))
 
 
+@pytest.fixture(scope="session")
+def installed(wheel, tmp_path_factory):
+    """A folder with what the wheel installs, to be read alone."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip_install(sys.executable, "--target", folder, "--no-deps", wheel, cwd=folder)
+    return folder
+
+
 @pytest.fixture
-def target_without_onednn(wheel, tmp_path):
+def target_without_onednn(installed, tmp_path):
     """A folder with amp in which no libdnnl lies."""
     target = tmp_path / "target"
-    pip_install(sys.executable, "--target", target, "--no-deps", wheel, cwd=tmp_path)
+    shutil.copytree(installed, target)
     (target / "amp" / "libdnnl.so.3").unlink()
     return target
 
@@ -123,26 +131,23 @@ def test_virtual_environment(wheel, tmp_path):
     assert versions == f"amp {wheel.name.split('-')[1]}, oneDNN 3.2.0\n"
 
 
-def test_no_build_path_stays_in_the_libraries(wheel, tmp_path):
-    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
-    libraries = sorted((tmp_path / "amp").glob("*.so*"))
+def test_no_build_path_stays_in_the_libraries(installed):
+    libraries = sorted((installed / "amp").glob("*.so*"))
     assert [library.name.split(".")[0] for library in libraries] == ["_core", "libdnnl", "libnnvm_amp"]
     for library in (libraries[0], libraries[2]):
         assert run_paths(library) == ["$ORIGIN:$ORIGIN/../../.."], library
 
 
-def test_the_libraries_need_no_newer_symbols_than_their_tag_allows(wheel, tmp_path, monkeypatch):
-    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
+def test_the_libraries_need_no_newer_symbols_than_their_tag_allows(installed, monkeypatch):
     # glibc is this machine's here; `make wheel` asks for an older one, and checks that it got it
-    assert [problem for problem in check_wheel.too_new(tmp_path) if " GLIBC_" not in problem] == []
+    assert [problem for problem in check_wheel.too_new(installed) if " GLIBC_" not in problem] == []
     monkeypatch.setattr(check_wheel, "NEWEST", {"GLIBC": (2, 17), "GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 5)})
-    found = list(check_wheel.too_new(tmp_path))
+    found = list(check_wheel.too_new(installed))
     assert any(problem.startswith("amp/libnnvm_amp.so.0.1 needs GLIBCXX_3.4.") for problem in found), found
 
 
-def test_the_debug_symbols_of_onednn_are_left_out(wheel, tmp_path):
-    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
-    sections = run("readelf", "--sections", "--wide", tmp_path / "amp" / "libdnnl.so.3", cwd=tmp_path)
+def test_the_debug_symbols_of_onednn_are_left_out(installed):
+    sections = run("readelf", "--sections", "--wide", installed / "amp" / "libdnnl.so.3", cwd=installed)
     assert ".dynsym" in sections and ".symtab" not in sections
 
 
@@ -153,20 +158,18 @@ def test_the_demo_runs_from_the_wheel_alone(wheel, tmp_path):
         assert "accuracy in float32" in run(tmp_path / "venv" / "bin" / command, "demo", "--quick", cwd=tmp_path)
 
 
-def test_the_wheel_has_no_sources_of_the_extension(wheel, tmp_path):
-    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
-    assert not (tmp_path / "amp" / "csrc").exists()
-    assert not list(tmp_path.rglob("*.h"))
+def test_the_wheel_has_no_sources_of_the_extension(installed):
+    assert not (installed / "amp" / "csrc").exists()
+    assert not list(installed.rglob("*.h"))
 
 
-def test_the_wheel_has_types_and_licences(wheel, tmp_path):
-    pip_install(sys.executable, "--target", tmp_path, "--no-deps", wheel, cwd=tmp_path)
-    package = tmp_path / "amp"
+def test_the_wheel_has_types_and_licences(installed):
+    package = installed / "amp"
     assert (package / "py.typed").is_file()
     assert "def Convolution(\n    data: Symbol | None = None,\n" in (package / "sym" / "__init__.pyi").read_text()
     assert {path.name for path in (package / "licenses" / "onednn").iterdir()} == {"LICENSE", "THIRD-PARTY-PROGRAMS"}
-    assert check_wheel.missing_licences(tmp_path) == []
-    (metadata,) = tmp_path.glob("*.dist-info/METADATA")
+    assert check_wheel.missing_licences(installed) == []
+    (metadata,) = installed.glob("*.dist-info/METADATA")
     text = metadata.read_text()
     assert "License-Expression: Apache-2.0 AND" in text and "GPL-3.0-or-later WITH GCC-exception-3.1" in text
     assert "Requires-Python: >=3.10\n" in text
