@@ -435,7 +435,7 @@ def _product_seconds(symbol, shapes, mode):
     args = {name: draw.standard_normal(shape, "float32") for name, shape in zip(symbol.list_arguments(), arg_shapes)}
     aux = {name: np.ones(shape, "float32") for name, shape in zip(symbol.list_auxiliary_states(), aux_shapes)}
     with amp.alternate(backward=mode is not None, mode=mode):
-        run = amp.Executor(symbol, args, aux, {}, grad_req=dict.fromkeys(args, "write"), machine="any")
+        run = amp.TrainingExecutor(symbol, args, aux, {}, grad_req=dict.fromkeys(args, "write"), machine="any")
     found = {}
     for step in run.profile_training({}, runs=2).steps:
         if step["is_backward"]:

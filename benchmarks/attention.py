@@ -42,7 +42,7 @@ def ours(length, size, dtype, causal, kind, threads):
         shapes = {name: array.shape for name, array in arrays.items()}
         run = amp.Executor(symbol, {}, {}, shapes, input_dtypes=types, num_threads=threads)
         return lambda: run(query, key, value)
-    run = amp.Executor(symbol, arrays, {}, {}, grad_req="write", num_threads=threads)
+    run = amp.TrainingExecutor(symbol, arrays, {}, {}, grad_req="write", num_threads=threads)
 
     def both():
         run.forward(is_train=True)

@@ -69,7 +69,7 @@ def _backward_over_forward(folder):
     inputs = dict(np.load(folder / "inputs.npz"))
     shapes = {name: array.shape for name, array in inputs.items()}
     requests = {name: "write" for name in symbol.list_arguments() if name in args}
-    steps = amp.Executor(symbol, args, aux, shapes, grad_req=requests).profile_training(inputs, runs=2).steps
+    steps = amp.TrainingExecutor(symbol, args, aux, shapes, grad_req=requests).profile_training(inputs, runs=2).steps
     parts = [sum(s["min_seconds"] for s in steps if s["is_backward"] == half) for half in (False, True)]
     slow = sum(s["min_seconds"] for s in steps if "ref" in s["implementation"])
     return f"{parts[1] / parts[0]:.2f}", f"{100 * slow / sum(parts):.1f} %"

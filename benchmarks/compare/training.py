@@ -19,7 +19,7 @@ class OursInTraining(Contestant):
 
         reduce_precision = "bfloat16" if self.precision == "bf16" else None
         symbol, args, aux = amp.load(f"{folder}/model-symbol.json", f"{folder}/model-0000.params")
-        self.executor = amp.Executor(
+        self.executor = amp.TrainingExecutor(
             symbol,
             args,
             aux,
@@ -30,7 +30,7 @@ class OursInTraining(Contestant):
         )
         self.shown = shown(self.executor.gradients)
         self.version = f"{amp.__version__}, oneDNN {amp.cpu_info()['onednn']}"
-        self.settings = f"Executor(grad_req='write', reduce_precision={reduce_precision!r})"
+        self.settings = f"TrainingExecutor(grad_req='write', reduce_precision={reduce_precision!r})"
 
     def run(self, inputs):
         outputs = self.executor.forward(is_train=True, **inputs)

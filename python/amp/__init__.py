@@ -9,10 +9,13 @@
 What MXNet names has its name here; what is added is keyword-only.
 """
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from ._loader import load_core
 
@@ -21,6 +24,7 @@ _core = load_core()
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
 from ._alternate import alternate, mark_backward  # noqa: E402
 from ._gradient import gradient  # noqa: E402
+from ._options.typed import ConversionOptions  # noqa: E402
 from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -47,6 +51,17 @@ from .lists import (  # noqa: E402
 )
 from .nd import NDArray  # noqa: E402
 from .sym import Symbol  # noqa: E402
+from .training_executor import TrainingExecutor  # noqa: E402
+
+if TYPE_CHECKING:  # what is imported when it is asked for
+    from . import distributed as distributed
+    from . import model_zoo as model_zoo
+    from . import profiling as profiling
+    from . import report as report
+    from .report import ConversionReport as ConversionReport
+
+    convert_hybrid_block: Any
+    __version__: str
 
 symbol = sym
 ndarray = nd
@@ -57,6 +72,7 @@ sys.modules[__name__ + ".ndarray"] = nd
 __all__ = [
     "ArgumentError",
     "AttrScope",
+    "ConversionOptions",
     "Error",
     "Executor",
     "GraphError",
@@ -65,6 +81,7 @@ __all__ = [
     "NDArray",
     "OutOfRangeError",
     "Symbol",
+    "TrainingExecutor",
     "UnsupportedError",
     "alternate",
     "attribute",
@@ -98,21 +115,6 @@ __all__ = [
 ]
 
 
-def __getattr__(attribute_name):
-    if attribute_name == "__version__":
-        globals()["__version__"] = _version()
-        return globals()["__version__"]
-    if attribute_name.startswith("__"):
-        raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
-    if attribute_name == "ConversionReport":
-        return importlib.import_module(f"{__name__}.report").ConversionReport
-    if attribute_name == "convert_hybrid_block":
-        return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
-    if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without
-        return importlib.import_module(f"{__name__}.{attribute_name}")
-    return _moved(attribute_name)
-
-
 def _moved(attribute_name):
     """What has moved to `amp.mxnet`: found here for one more release."""
     mxnet = importlib.import_module(f"{__name__}.mxnet")
@@ -127,6 +129,26 @@ def _moved(attribute_name):
         stacklevel=3,
     )
     return getattr(mxnet, attribute_name)
+
+
+def _on_demand(attribute_name):
+    """What is imported when it is asked for."""
+    if attribute_name == "__version__":
+        globals()["__version__"] = _version()
+        return globals()["__version__"]
+    if attribute_name.startswith("__"):
+        raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
+    if attribute_name == "ConversionReport":
+        return importlib.import_module(f"{__name__}.report").ConversionReport
+    if attribute_name == "convert_hybrid_block":
+        return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
+    if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without
+        return importlib.import_module(f"{__name__}.{attribute_name}")
+    return _moved(attribute_name)
+
+
+if not TYPE_CHECKING:  # type checkers shall find misspelt names
+    __getattr__ = _on_demand
 
 
 def __dir__():

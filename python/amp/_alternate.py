@@ -1,17 +1,26 @@
 """Which nodes keep small numbers: the alternate implementation of sums of products."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from . import _core
 from .base import ArgumentError
 from .sym import Symbol
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
 MODES = ("auto", "f32", "scaled")
 
 
 @contextmanager
-def alternate(forward=None, backward=None, mode=None):
+def alternate(
+    forward: bool | None = None, backward: bool | None = None, mode: Literal["auto", "f32", "scaled"] | None = None
+) -> Iterator[None]:
     """`with alternate(...):` says which nodes keep numbers below 1.18e-38, which bfloat16 instructions treat as zero.
 
     It holds for plans that this thread builds inside of the block (executors, bound symbols, hybridized blocks) and for
@@ -45,7 +54,7 @@ def alternate(forward=None, backward=None, mode=None):
         del scope
 
 
-def mark_backward(sym, boundary):
+def mark_backward(sym: Symbol, boundary: str | Collection[str]) -> Symbol:
     """The Symbol whose backward nodes are those that descend from `boundary`, a list of names of nodes.
 
     Imported training graphs do not say where their backward pass begins. The boundary are the variables that hold the

@@ -1,11 +1,24 @@
 """Gradients as graphs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _core
 from .base import ArgumentError
 from .sym import Group, Symbol, Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def gradient(sym, wrt=None, *, head_gradients=None, is_train=True):
+
+def gradient(
+    sym: Symbol,
+    wrt: str | Sequence[str] | None = None,
+    *,
+    head_gradients: Sequence[Symbol | None] | None = None,
+    is_train: bool = True,
+) -> Symbol:
     """The graph of the gradients of `sym`: a Symbol with one output for each name.
 
     The gradients are those of the sum of all outputs, each times its head gradient.

@@ -1,6 +1,14 @@
 """Objects that are current for the calling thread inside of a `with` block."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Self = TypeVar("Self", bound="Scope")
 
 _stacks = threading.local()
 
@@ -24,13 +32,13 @@ class Scope:
         raise NotImplementedError
 
     @classmethod
-    def current(cls):
+    def current(cls) -> Any:
         """The object of the innermost `with` block of this thread."""
         return cls._stack()[-1]
 
-    def __enter__(self):
+    def __enter__(self: Self) -> Self:
         self._stack().append(self)
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._stack().pop()

@@ -1,7 +1,14 @@
 """Attributes and constraints for all nodes that are made inside of a `with` block."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._scope import Scope
 from .base import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["AttrScope", "current", "disable_amp", "disable_graphamp"]
 
@@ -27,7 +34,7 @@ class AttrScope(Scope):
     _stack_name = "attribute"
     _constraint = 0
 
-    def __init__(self, **attributes):
+    def __init__(self, **attributes: str) -> None:
         self._own = _checked(attributes)
         self._attr = self._own
 
@@ -35,11 +42,11 @@ class AttrScope(Scope):
     def _default(cls):
         return AttrScope()
 
-    def get(self, attr=None):
+    def get(self, attr: Mapping[str, str] | None = None) -> dict[str, str]:
         """The scope's attributes, overridden and extended by `attr` (a dict or None)."""
         return {**self._attr, **_checked(attr or {})}
 
-    def constrain(self, attributes):
+    def constrain(self, attributes: dict[str, str]) -> dict[str, str]:
         """The attributes (a dict) of an operator, with the constraints of the `with` blocks added to its own."""
         if not self._constraint:
             return attributes
@@ -59,7 +66,7 @@ class _AmpDisabled(AttrScope):
     _constraint = DISABLE_AMP
 
 
-def disable_amp():
+def disable_amp() -> AttrScope:
     """`with disable_amp():` keeps the operators composed inside of the block out of every conversion.
 
     They carry the attribute `__opt_constraint__` with bit 1 set, which files keep.
@@ -75,7 +82,7 @@ def disable_amp():
 disable_graphamp = disable_amp  # SambaFlow's name for it
 
 
-def current():
+def current() -> AttrScope:
     """The attribute scope of this thread.
 
     >>> with amp.AttrScope(owner="me"):

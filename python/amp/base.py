@@ -1,7 +1,16 @@
 """Errors, and what the other modules share."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _core
 from ._core import ArgumentError, Error, GraphError, InternalError, OutOfRangeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import DTypeLike
 
 MXNetError = Error
 
@@ -18,7 +27,7 @@ class MissingNameError(UnsupportedError, AttributeError):
     """
 
 
-def dtype_name(dtype):
+def dtype_name(dtype: DTypeLike) -> str:
     """The name of an element type: 'float32', 'bfloat16', ...
 
     Accepts names, NumPy's dtypes and scalar types, ml_dtypes.bfloat16, MXNet's structured dtype
@@ -39,7 +48,7 @@ def did_you_mean(name, candidates):
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
 
 
-def cpu_info():
+def cpu_info() -> dict[str, Any]:
     """What the kernels run on: a dict.
 
     'cpu': str; 'isa': str, of oneDNN; 'multiplies_by_tiles' and 'multiplies_int16': bool, whether own kernels do;

@@ -1,12 +1,22 @@
 """Models on disk: a symbol's JSON and a parameter file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _core, sym
 from ._arrays import readable_dict
 from ._paths import encoded
 from .base import ArgumentError, dtype_name
 
+if TYPE_CHECKING:
+    from typing import Literal
 
-def load(symbol_file, params_file):
+    from ._core import NDArray
+    from ._types import Arrays, Path
+
+
+def load(symbol_file: Path, params_file: Path) -> tuple[sym.Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """Reads a model: (Symbol, {argument: NDArray}, {auxiliary state: NDArray}).
 
     The files are those that MXNet's `export`, `save_checkpoint` and (where its names are those of the
@@ -23,7 +33,7 @@ def load(symbol_file, params_file):
     return symbol, arg_params, aux_params
 
 
-def load_checkpoint(prefix, epoch):
+def load_checkpoint(prefix: Path, epoch: int) -> tuple[sym.Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """Reads `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`; see `load`.
 
     >>> sym, args, aux = amp.load_checkpoint("model", 0)
@@ -33,7 +43,16 @@ def load_checkpoint(prefix, epoch):
     return load(*_files(prefix, epoch))
 
 
-def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_cast=False, *, params_format=None):
+def save_checkpoint(
+    prefix: Path,
+    epoch: int,
+    symbol: sym.Symbol,
+    arg_params: Arrays | None,
+    aux_params: Arrays | None,
+    remove_amp_cast: bool = False,
+    *,
+    params_format: Literal["V2", "V3", "npz"] | None = None,
+) -> None:
     """Writes `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`.
 
     Unlike MXNet's, the casts of a converted model are kept. With `remove_amp_cast=True` the files hold the

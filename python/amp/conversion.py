@@ -3,6 +3,10 @@
 What each argument may be is checked here, what it means to a model is decided by the extension.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _core
 from ._arrays import readable_dict
 from ._options.conversion import by_name, check_options, declared_dtype, is_float, is_one_dtype
@@ -10,9 +14,24 @@ from ._options.signatures import MXNETS, with_options
 from .base import ArgumentError, dtype_name
 from .sym import Symbol
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ._types import Arrays, DType, Shapes
+
+# Type checkers read conversion.pyi, which tools/write_types.py makes from these signatures and the table of options.
+
 
 @with_options(f"sym input_dtypes param_dtypes {MXNETS} cast_params_offline * others input_shapes return_report")
-def convert_symbol(sym, input_dtypes, param_dtypes, *, input_shapes=None, return_report=False, **options):
+def convert_symbol(
+    sym: Symbol,
+    input_dtypes: DType | Mapping[str, DType] | Sequence[DType] | None,
+    param_dtypes: Mapping[str, DType] | None,
+    *,
+    input_shapes: Shapes | None = None,
+    return_report: bool = False,
+    **options,
+):
     """Converts a symbol to low precision.
 
     `input_dtypes` is {name: dtype}, one dtype for all inputs or a list in their order, `param_dtypes` {name: dtype} of
@@ -40,7 +59,14 @@ def convert_symbol(sym, input_dtypes, param_dtypes, *, input_shapes=None, return
     f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes return_report"
 )
 def convert_model(
-    sym, arg_params, aux_params, input_dtypes="float32", *, input_shapes=None, return_report=False, **options
+    sym: Symbol,
+    arg_params: Arrays | None,
+    aux_params: Arrays | None,
+    input_dtypes: DType | Mapping[str, DType] | Sequence[DType] | None = "float32",
+    *,
+    input_shapes: Shapes | None = None,
+    return_report: bool = False,
+    **options,
 ):
     """Converts a model to low precision: (Symbol, arg_params, aux_params).
 

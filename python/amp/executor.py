@@ -1,36 +1,56 @@
 """Running a model."""
 
+from __future__ import annotations
+
+import logging
+import time
 import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
 from ._arrays import readable
-from ._executor_gradients import RunsWithGradients, near_matches, profile_of
-from ._gradient_runs import GradientRuns, array_of, requests_of
+from ._execution.bound_model import BoundModel
+from ._execution.gradient_runs import GradientRuns, array_of
+from ._execution.origin import Origin, Parameters
 from ._options.executor import (
-    PUBLIC,
+    PLAIN,
     require_options,
     settings_of_gradients,
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError, UnsupportedError, dtype_name
+from .base import ArgumentError
 from .sym import Symbol
 from .sym.slots import inputs_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from typing_extensions import Unpack
+
+    from ._core import NDArray
+    from ._options.typed import ExecutorOptions
+    from ._types import ArrayLike, Arrays, DTypes, Shape, Shapes
+
+_log = logging.getLogger("amp")
+_OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profile_training")
+
 
 @with_executor_options(
-    "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune grad_req "
-    "memory_budget count_denormals"
+    PLAIN,
+    "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune count_denormals",
 )
-class Executor(RunsWithGradients):
-    """A model bound to input shapes, ready to be called.
+class Executor(BoundModel):
+    """A model bound to input shapes, ready to be called. `amp.TrainingExecutor` has gradients, too.
 
     Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every argument without an
     array; labels that inference does not read may be left out. Arrays of names that the symbol lacks are ignored.
     Arrays are NDArrays, NumPy arrays or DLPack producers; an executor keeps what it needs of parameters in memory of
-    its own, so changing them later has no effect.
+    its own, so changing them later has no effect on it.
 
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
     {backend}
@@ -43,11 +63,10 @@ class Executor(RunsWithGradients):
         `__tiling_accum__` and `__tile_k__` say something follow these.
     {machine}
     {tune}
-    grad_req: 'null' (no gradients), or what `backward` does with the gradient of each argument: 'write' or 'add', for
-        all arguments of float dtypes, or a list in the order of `list_arguments`, or a dict {argument: request}. Such
-        an executor shares the arrays of parameters: each run sees what they hold then, see `forward`.
     {count_denormals}
-    {memory_budget}
+
+    An executor can be pickled and copied. The copy is bound anew: to parameters from the files that `amp.load` read
+    them from, which must not have changed, or else to what their arrays hold at that time.
 
     Raises ArgumentError, GraphError or UnsupportedError; missing arrays are all named at once.
     Calls from several threads take turns. In a child process after fork() an executor of the parent raises Error
@@ -59,71 +78,40 @@ class Executor(RunsWithGradients):
     (2, 3)
     """
 
+    _OWNED = ("_handle", "_origin")
+
     def __init__(
         self,
-        sym,
-        arg_params,
-        aux_params,
-        input_shapes,
+        sym: Symbol,
+        arg_params: Arrays | None,
+        aux_params: Arrays | None,
+        input_shapes: Shapes,
         *,
-        input_dtypes=None,
-        tiling_accum=None,
-        tile_k=None,
-        grad_req="null",
-        **options,
-    ):
-        require_options(options, PUBLIC, "Executor.__init__()")
-        if not isinstance(sym, Symbol):
-            raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
-        sym = with_tiling(sym, tiling_accum, tile_k)
-        arg_params, aux_params = dict(arg_params or {}), dict(aux_params or {})
-        types = _input_types(input_shapes, input_dtypes)
-        requests = requests_of(sym, grad_req)
-        if any(request != "null" for request in requests.values()):
-            how = {"of_integers": _of_integers(grad_req), **options}
-            self._runs = gradient_runs(sym, arg_params, aux_params, types, requests, **how)
-            if not self._runs.gradients:
-                raise ArgumentError("grad_req: no argument of a float dtype is differentiated")
-            types |= {name: (array.dtype, array.shape) for name, array in self._runs.arrays.items()}
-            handle = bind(sym, {}, {}, types, **options)
-        else:
-            handle = bind(sym, arg_params, aux_params, types, **options)
-        self._set(handle, [name for name in sym.list_arguments() if name not in arg_params])
-        _warn(handle.notice())
+        input_dtypes: DTypes | None = None,
+        tiling_accum: Literal["fp32", "bf16"] | None = None,
+        tile_k: int | None = None,
+        **options: Unpack[ExecutorOptions],
+    ) -> None:
+        require_options(options, PLAIN, "Executor.__init__()")
+        symbol, arrays, types = checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes)
+        symbol = with_tiling(symbol, tiling_accum, tile_k)
+        self._start(symbol, arrays, types, options)
+        once = {name: value for name, value in options.items() if name != "tune"}
+        self._origin = Origin(symbol, Parameters(arrays), types, once)
+        warn(self._handle.notice())
 
-    def _set(self, handle, arguments):
-        self._handle = handle
-        held = self._held_names(arguments)
-        self._input_names = [name for name in handle.input_names() if name not in held]
-        accepted = {*self._input_names, *handle.ignored_names()}
-        # what a call may pass, ignored labels included, in the order of list_arguments
-        self._accepted_names = [name for name in arguments if name in accepted]
+    def _start(self, symbol, arrays, types, options):
+        begin = time.perf_counter()
+        handle = bind(symbol, arrays, arrays, types, **options)
+        self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
+        _log.info("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
 
-    def __call__(self, *args, out=None, **kwargs):
-        """Runs the model; returns a list of NDArrays, one per output.
-
-        Inputs come in the order of `list_arguments` without parameters, by name, or as one dict.
-        Labels that inference does not read may be passed or left out. Shapes and dtypes must be those
-        of the binding. `out` is a list of writable, C-contiguous arrays of the outputs' types to
-        write to; it is then what is returned. Raises ArgumentError that names every wrong array.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
-        >>> out = [np.empty((2, 3), "float32")]
-        >>> run(data=np.ones((2, 4), "float32"), out=out)[0] is out[0]
-        True
-        """
-        arrays = self._arrange(args, kwargs)
-        try:
-            if out is None:
-                return self._handle.run(self._with_held(arrays))
-            out = list(out) if isinstance(out, (list, tuple)) else [out]
-            self._handle.run_into(self._with_held(arrays), out)
-            return out
-        except ArgumentError as error:
-            raise ArgumentError(f"{error}{_dtype_hint(self.input_dtypes, arrays)}") from None
-
-    def run_monitored(self, callback, *args, **kwargs):
+    def run_monitored(
+        self,
+        callback: Callable[[str, str, NDArray], object],
+        *args: ArrayLike | dict[str, ArrayLike],
+        **kwargs: ArrayLike,
+    ) -> list[NDArray]:
         """Runs the model and shows every intermediate result; returns the outputs, as a plain call does.
 
         `callback(name, op, array)` is called for each visible output of each operator, in the order of
@@ -142,47 +130,7 @@ class Executor(RunsWithGradients):
             raise ArgumentError(f"expected a function to call, got {type(callback).__name__}")
         return self._handle.run_monitored(callback, self._with_held(self._arrange(args, kwargs)))
 
-    def profile(self, *args, runs=20, **kwargs):
-        """Runs the model `runs` times and once before; returns an `amp.profiling.Profile` of where the time went.
-
-        Inputs are passed as in a plain call. The peak of the machine's arithmetic is measured, too (0.3 s). Raises
-        ArgumentError as a plain call does, and for fewer runs than one.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
-        >>> run.profile(np.ones((2, 4), "float32"), runs=3).num_runs
-        3
-        """
-        arrays = self._with_held(self._arrange(args, kwargs))
-        return profile_of(lambda count: self._handle.profile(arrays, count), runs)
-
-    def _arrange(self, args, kwargs):
-        """The arrays in the order of `input_names`."""
-        if len(args) == 1 and not kwargs and isinstance(args[0], dict):
-            args, kwargs = (), args[0]
-        if not kwargs and len(args) == len(self._input_names):
-            return list(args)
-        if not kwargs and len(args) == len(self._accepted_names):
-            kwargs = dict(zip(self._accepted_names, args))
-        elif args:
-            self._refuse_positional(args, kwargs)
-        unknown = [name for name in kwargs if name not in self._accepted_names]
-        if unknown:
-            raise ArgumentError(
-                f"the model has no input {unknown[0]!r}{near_matches(unknown[0], self._accepted_names)}"
-            )
-        missing = [name for name in self._input_names if name not in kwargs]
-        if missing:
-            raise ArgumentError(f"inputs are missing: {', '.join(missing)}")
-        return [kwargs[name] for name in self._input_names]
-
-    def _refuse_positional(self, args, kwargs):
-        if kwargs:
-            raise ArgumentError("inputs are passed either by position or by name, not both")
-        expected = ", ".join(self._input_names)
-        raise ArgumentError(f"expected {len(self._input_names)} inputs ({expected}), got {len(args)}")
-
-    def reshape(self, input_shapes=None, **shapes):
+    def reshape(self, input_shapes: Shapes | None = None, **shapes: Shape) -> Executor:
         """A new Executor of the same model for other input shapes; packed weights are shared.
 
         Shapes are keywords or one dict; inputs that are not named keep theirs. Where batch norms were folded, inputs
@@ -193,81 +141,46 @@ class Executor(RunsWithGradients):
         >>> run.reshape(data=(8, 4)).output_shapes
         [(8, 3)]
         """
-        if self._runs is not None:
-            raise UnsupportedError("an executor with gradients keeps its shapes: make another one")
+        changed = {**require_shapes(input_shapes if input_shapes is not None else {}), **shapes}
         reshaped = Executor.__new__(Executor)
-        reshaped._runs = None
-        reshaped._set(self._handle.reshape({**(input_shapes or {}), **shapes}), self._accepted_names)
+        reshaped._set(self._handle.reshape(changed), self._accepted_names)
+        reshaped._origin = self._origin.with_shapes(changed)
         return reshaped
 
-    @property
-    def input_names(self):
-        """Inputs that a call must pass, in the order of positional arguments."""
-        return list(self._input_names)
+    if not TYPE_CHECKING:
 
-    @property
-    def output_names(self):
-        """Names of the outputs, in the order of the results."""
-        return self._handle.output_names()
+        def __getattr__(self, name):
+            hint = "; amp.TrainingExecutor has it" if name in _OF_GRADIENTS else ""
+            raise AttributeError(f"'Executor' object has no attribute {name!r}{hint}")
 
-    @property
-    def input_shapes(self):
-        """{input name: shape}"""
-        return {name: shape for name, (_, shape) in self._input_types()}
-
-    @property
-    def input_dtypes(self):
-        """{input name: numpy.dtype}"""
-        return {name: dtype for name, (dtype, _) in self._input_types()}
-
-    @property
-    def output_shapes(self):
-        """Shapes of the outputs, in the order of the results."""
-        return [shape for _, shape in self._handle.output_types()]
-
-    @property
-    def output_dtypes(self):
-        """numpy.dtypes of the outputs, in the order of the results."""
-        return [dtype for dtype, _ in self._handle.output_types()]
-
-    @property
-    def symbol(self):
-        """The Symbol that runs: converted, where reduce_precision asked for it."""
-        return Symbol(self._handle.symbol())
-
-    @property
-    def summary(self):
-        """What the plan consists of.
-
-        Has num_steps, steps, arena_bytes, constant_bytes, num_reorders, num_references and
-        num_threads; str() prints it as a table. docs/machines.md describes its steps.
-        """
-        return self._handle.summary()
-
-    def __repr__(self):
-        inputs = ", ".join(f"{name} {shape}" for name, shape in self.input_shapes.items())
-        return f"<Executor {inputs} -> {', '.join(self.output_names)}>"
+    def __reduce__(self):
+        self._handle.summary()  # raises where the executor is closed
+        return _made_again, (self._origin,)
 
 
-def _warn(notice):
+def _made_again(origin: Origin) -> Executor:
+    """The executor of an origin: what pickle calls."""
+    run = Executor.__new__(Executor)
+    run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options)
+    run._origin = origin._replace(shapes=None)
+    return run if origin.shapes is None else run.reshape(origin.shapes)
+
+
+def warn(notice):
+    """Warns the caller of a constructor."""
     if notice:
         warnings.warn(notice, stacklevel=3)
 
 
-def _dtype_hint(dtypes, arrays):
-    hints = []
-    for (name, wanted), array in zip(dtypes.items(), arrays):
-        found = getattr(array, "dtype", None)
-        if not isinstance(found, np.dtype):
-            found = np.asarray(array).dtype
-        if found != wanted and found.names != ("bfloat16",):
-            hints.append(f"\n  use {name}.astype('{dtype_name(wanted)}')")
-    return "".join(hints)
-
-
-def _of_integers(grad_req):
-    """One request for all arguments means those that have gradients."""
-    return "none" if isinstance(grad_req, str) else "error"
+def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes):
+    """(Symbol, {name: array} of its parameters and states, {name: (dtype, shape)} of what has none)."""
+    if not isinstance(sym, Symbol):
+        raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
+    arrays = {
+        **_only(dict(arg_params or {}), sym.list_arguments()),
+        **_only(dict(aux_params or {}), sym.list_auxiliary_states()),
+    }
+    return sym, arrays, _input_types(input_shapes, input_dtypes)
 
 
 def gradient_runs(
@@ -282,7 +195,7 @@ def gradient_runs(
     is_train=True,
     **options,
 ):
-    """Runs with gradients, see _gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
+    """Runs with gradients, see _execution/gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
     settings = settings_of_gradients(sym, **options)
     given = {
         **_only(arg_params, sym.list_arguments()),
@@ -316,9 +229,16 @@ def _only(arrays, names):
     return {name: array for name, array in arrays.items() if name in known}
 
 
+def require_shapes(shapes):
+    """{name: shape} as a dict. Raises ArgumentError for anything else."""
+    if not isinstance(shapes, Mapping):
+        hint = f"; write {{'data': {shapes!r}}}" if isinstance(shapes, (tuple, list)) else ""
+        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}{hint}")
+    return dict(shapes)
+
+
 def _input_types(shapes, dtypes):
-    if not isinstance(shapes, dict):
-        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
+    shapes = require_shapes(shapes)
     if not isinstance(dtypes, dict):
         dtypes = {} if dtypes is None else dict.fromkeys(shapes, dtypes)
     return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}

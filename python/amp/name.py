@@ -1,5 +1,7 @@
 """Names for nodes that the caller did not name."""
 
+from __future__ import annotations
+
 from ._scope import Scope
 
 __all__ = ["NameManager", "Prefix", "current"]
@@ -17,14 +19,14 @@ class NameManager(Scope):
 
     _stack_name = "name"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._counter = {}
 
     @classmethod
     def _default(cls):
         return NameManager()
 
-    def get(self, name, hint):
+    def get(self, name: str | None, hint: str) -> str:
         """`name` where there is one, else `hint` and the next number for it."""
         if name:
             return name
@@ -41,15 +43,15 @@ class Prefix(NameManager):
     <Symbol left_e>
     """
 
-    def __init__(self, prefix):
+    def __init__(self, prefix: str) -> None:
         super().__init__()
         self._prefix = prefix
 
-    def get(self, name, hint):
+    def get(self, name: str | None, hint: str) -> str:
         return self._prefix + super().get(name, hint)
 
 
-def current():
+def current() -> NameManager:
     """The name manager of this thread.
 
     >>> amp.name.current().get("fc", "fullyconnected")

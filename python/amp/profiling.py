@@ -1,7 +1,15 @@
 """Where the time of a model's runs goes: as a table and as a page with a chart."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Path
 
 __all__ = ["Profile"]
 
@@ -31,32 +39,40 @@ class Profile:
     ['fc']
     """
 
-    def __init__(self, handle, peaks):
+    steps: list[dict[str, Any]]
+    min_seconds: float
+    mean_seconds: float
+    num_runs: int
+    num_threads: int
+    outside_share: float
+    peaks: dict[str, float]
+
+    def __init__(self, handle: Any, peaks: dict[str, float]) -> None:
         self.steps = handle.steps
         self.min_seconds, self.mean_seconds = handle.min_seconds, handle.mean_seconds
         self.num_runs, self.num_threads = handle.num_runs, handle.num_threads
         self.outside_share = handle.outside_share
         self.peaks = peaks
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = [_HEADER, *(self._row(step) for step in self.steps)]
         return "\n".join([*self._head(), "", *_aligned(rows), "", *self._totals()])
 
-    def save_html(self, path, title="profile"):
+    def save_html(self, path: Path, title: str = "profile") -> None:
         """Writes one HTML file with a chart; it needs no network. Hovering over a bar tells all about its step."""
         text = _page(title, [*self._head(), "", *self._totals()], self._chart())
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def hotspots(self, count=5):
+    def hotspots(self, count: int = 5) -> list[dict[str, Any]]:
         """The steps that take most of the time, the slowest first."""
         return sorted(self.steps, key=lambda step: step["mean_seconds"], reverse=True)[:count]
 
-    def share(self, step):
+    def share(self, step: dict[str, Any]) -> float:
         """The part of a run's time that a step takes."""
         return step["mean_seconds"] / self.mean_seconds if self.mean_seconds else 0.0
 
-    def of_peak(self, step):
+    def of_peak(self, step: dict[str, Any]) -> float | None:
         """Achieved arithmetic relative to the machine's peak in the step's dtype; None where that means nothing."""
         peak = self.peaks.get(step["dtype"])
         return _rate(step["flops"], step["mean_seconds"]) / peak if peak and step["flops"] else None

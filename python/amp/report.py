@@ -1,8 +1,17 @@
 """What a conversion did and why."""
 
-import json
+from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
+from ._html import report_table
 from .base import ArgumentError, did_you_mean
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Path
 
 __all__ = ["ConversionReport"]
 
@@ -28,7 +37,7 @@ class ConversionReport:
     {'run_time': 2, 'offline': 0}
     """
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         try:
             self._facts = json.loads(text)
         except (TypeError, ValueError) as error:
@@ -38,12 +47,12 @@ class ConversionReport:
         self._by_id = {tensor["id"]: tensor for tensor in [*self.tensors, *self.gradients]}
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Path) -> ConversionReport:
         """Reads the file that `save` wrote."""
         with open(path, encoding="utf-8") as file:
             return cls(file.read())
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes `to_json()` to a file.
 
         >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
@@ -55,12 +64,12 @@ class ConversionReport:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_json())
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The whole report as text; equal conversions give equal texts."""
         return json.dumps(self._facts, indent=1)
 
     @property
-    def options(self):
+    def options(self) -> dict[str, Any]:
         """What was asked for: target_dtype, policy, cast_params_offline, fold_batch_norm.
 
         Where a minimum cut decided, `minimize` says what it made as small as possible.
@@ -68,7 +77,7 @@ class ConversionReport:
         return self._facts["options"]
 
     @property
-    def certificate(self):
+    def certificate(self) -> dict[str, Any] | None:
         """Proof that no decision costs less, where a minimum cut decided: unit ("ps" or "casts"), cut, flow, constant.
 
         No flow is larger than a cut, so equal ones are both best. The decision costs the cut and the constant.
@@ -76,7 +85,7 @@ class ConversionReport:
         return self._facts.get("certificate")
 
     @property
-    def predicted(self):
+    def predicted(self) -> dict[str, Any] | None:
         """What the decision costs, and the model as it was: unit ("ps" or "casts"), as_decided, unchanged.
 
         None where neither a machine nor a minimum cut says so.
@@ -84,17 +93,17 @@ class ConversionReport:
         return self._facts.get("predicted")
 
     @property
-    def machine(self):
+    def machine(self) -> dict[str, Any] | None:
         """Whose speed was asked: name, cpu, isa, threads, onednn, source and the digest of its file; None for 'any'."""
         return self._facts.get("machine")
 
     @property
-    def totals(self):
+    def totals(self) -> dict[str, Any]:
         """Counts: casts {run_time, offline}, tensors and bytes {dtype: n}, parameters."""
         return self._facts["totals"]
 
     @property
-    def casts(self):
+    def casts(self) -> list[dict[str, Any]]:
         """Every cast: dicts with name, tensor, tensor_id, from, to, run_time, readers ({node, input, reason}).
 
         tensor_id is None where the tensor is itself a cast that the conversion made.
@@ -102,12 +111,12 @@ class ConversionReport:
         return self._facts["casts"]
 
     @property
-    def tensors(self):
+    def tensors(self) -> list[dict[str, Any]]:
         """Every visible tensor of the model, and what it is computed in now."""
         return self._facts["tensors"]
 
     @property
-    def gradients(self):
+    def gradients(self) -> list[dict[str, Any]]:
         """The tensors that gradients consist of, where the model was converted with `training=True`: as `tensors`.
 
         Their kind is 'gradient'; the gradient of `x` is called 'x_grad'. [] where the model has an operator without a
@@ -122,7 +131,7 @@ class ConversionReport:
         return self._facts.get("gradients", [])
 
     @property
-    def denormal_parameters(self):
+    def denormal_parameters(self) -> dict[str, dict[str, int]]:
         """{parameter: {'are': n, 'become': n}}: how many of its numbers are, or become by the conversion, denormal.
 
         Below 1.18e-38 in float32 and bfloat16, 6.1e-5 in float16; what becomes zero counts, too. See amp.alternate.
@@ -135,29 +144,29 @@ class ConversionReport:
         return self._facts.get("denormal_parameters", {})
 
     @property
-    def kept(self):
+    def kept(self) -> list[dict[str, Any]]:
         """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
         low = self.options["target_dtype"]
         return [tensor for tensor in self.tensors if "float" in tensor["dtype"] and tensor["dtype"] != low]
 
     @property
-    def folded(self):
+    def folded(self) -> list[dict[str, str]]:
         """Batch norms that became part of another node: dicts with batch_norm and into."""
         return self._facts["folded"]
 
     @property
-    def not_folded(self):
+    def not_folded(self) -> list[dict[str, str]]:
         """Other batch norms: dicts with batch_norm and why."""
         return self._facts["not_folded"]
 
     @property
-    def note_on_mxnet(self):
+    def note_on_mxnet(self) -> str:
         """What stock MXNet does with the saved model, a sentence; '' where it runs it."""
         if self.options["policy"] == "mxnet" or not self.casts:
             return ""
         return "stock MXNet loads the saved model but cannot run it; policy 'mxnet' makes one that it runs"
 
-    def tensor(self, name):
+    def tensor(self, name: str) -> dict[str, Any]:
         """The tensor (or the first output of the node) of this name. Raises ArgumentError with near matches.
 
         >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
@@ -174,7 +183,7 @@ class ConversionReport:
             hint = f" ({len(self.folded)} batch norms were folded: their parameters are gone)"
         raise ArgumentError(f"the model has no tensor {name!r}{hint}")
 
-    def chain(self, tensor):
+    def chain(self, tensor: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """The reasons that led to a tensor's dtype, the nearest first: [(tensor, reason)]."""
         steps, seen = [], set()
         while tensor is not None and tensor["id"] not in seen:
@@ -183,7 +192,7 @@ class ConversionReport:
             tensor = self._by_id.get(tensor["reason"]["because_of"])
         return steps
 
-    def why(self, name):
+    def why(self, name: str) -> str:
         """Why a tensor (or a node's output) is in its dtype, as text of several lines.
 
         Raises ArgumentError for a name that the model does not have.
@@ -213,7 +222,7 @@ class ConversionReport:
             who = f"{reader['node']}.{reader['input']}" if reader["node"] else f"the output {reader['input']}"
             yield f"    {who}: {reader['reason']['text']}  [{reader['reason']['class']}]"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([*self._total_lines(), "", *self._kept_lines()]).rstrip()
 
     def _total_lines(self):
@@ -238,14 +247,10 @@ class ConversionReport:
         if self.machine:
             yield f"  machine                   {self.machine.get('name')} ({self.machine['digest']})"
         if self.predicted:
-            decided, unchanged = self._predicted("as_decided"), self._predicted("unchanged")
+            decided, unchanged = (_cost(self.predicted, key) for key in ("as_decided", "unchanged"))
             yield f"  predicted                 {decided}, as it was {unchanged}"
         if self.note_on_mxnet:
             yield f"  note: {self.note_on_mxnet}"
-
-    def _predicted(self, key):
-        number = self.predicted[key]
-        return f"{number} casts" if self.predicted["unit"] == "casts" else f"{number * 1e-9:.4g} ms"
 
     def _kept_lines(self):
         results = [tensor for tensor in self.kept if tensor["kind"] == "result"]
@@ -256,9 +261,15 @@ class ConversionReport:
         for tensor in results:
             yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
 
-    def __repr__(self):
+    _repr_html_ = report_table  # of notebooks
+
+    def __repr__(self) -> str:
         casts = self.totals["casts"]
         return f"<ConversionReport to {self.options['target_dtype']}: {casts['run_time']} casts in every run>"
+
+
+def _cost(predicted, key):
+    return f"{predicted[key]} casts" if predicted["unit"] == "casts" else f"{predicted[key] * 1e-9:.4g} ms"
 
 
 def _before(tensor):

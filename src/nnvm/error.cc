@@ -21,6 +21,12 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// A node's name is the beginning of those of its outputs and parameters: conv1, conv1_output, conv1_weight.
+bool IsBeginning(std::string_view name, std::string_view candidate) {
+  return name.size() >= 2 && candidate.size() > name.size() && candidate.starts_with(name) &&
+         candidate[name.size()] == '_';
+}
+
 }  // namespace
 
 std::string NearMatches(std::string_view name, const std::vector<std::string>& candidates) {
@@ -28,7 +34,9 @@ std::string NearMatches(std::string_view name, const std::vector<std::string>& c
   const std::string_view compared = name.substr(0, kMaxCompared);
   std::vector<std::pair<std::size_t, std::string>> close;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(compared, std::string_view(candidate).substr(0, kMaxCompared));
+    const std::size_t distance = IsBeginning(compared, candidate)
+                                     ? 1
+                                     : EditDistance(compared, std::string_view(candidate).substr(0, kMaxCompared));
     if (distance <= std::max<std::size_t>(2, compared.size() / 3)) close.emplace_back(distance, candidate);
   }
   if (close.empty()) return "";

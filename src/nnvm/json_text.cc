@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -70,7 +71,8 @@ class Checker : public Json::json_sax_t {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    Fail("not valid JSON: {}", Quotable(error.what(), 300));  // it quotes the text, valid UTF-8 or not
+    const std::string_view text = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    Fail("not valid JSON: {}", Quotable(text.substr(text.find("] ") + 2), 300));  // it quotes the text, UTF-8 or not
   }
 
  private:

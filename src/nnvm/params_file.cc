@@ -5,15 +5,20 @@
 
 #include "nnvm/binary_params.h"
 #include "nnvm/error.h"
+#include "nnvm/foreign_files.h"
 #include "nnvm/npz.h"
 
 namespace amp {
 namespace {
 
 NamedArrays Read(ByteReader bytes) {
-  const std::string start = bytes.Peek(8);
+  const std::string start = bytes.Peek(32);
   if (IsZip(start)) return ReadNpz(&bytes);
   if (IsNpy(start)) return {{"", InRowOrder(ReadNpyFile(&bytes, bytes.remaining()))}};
+  RefuseForeignFile(start, bytes.source());
+  if (start.starts_with("{")) {
+    Throw<GraphError>("{}: this is JSON, as symbols are; a parameter file ends in .params", bytes.source());
+  }
   return ReadBinaryParams(&bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nnvm/file_io.h"
+#include "nnvm/foreign_files.h"
 #include "nnvm/json_text.h"
 #include "nnvm/legacy_json.h"
 #include "nnvm/phase.h"
@@ -339,7 +340,14 @@ nlohmann::ordered_json FileAttrs(const Symbol& symbol) {
 
 Symbol ParseSymbolJson(std::string_view text, const std::string& source) { return SymbolReader(source).Read(text); }
 
-Symbol LoadSymbolJson(const std::string& path) { return ParseSymbolJson(ReadFile(path), path); }
+Symbol LoadSymbolJson(const std::string& path) {
+  const std::string text = ReadFile(path);
+  RefuseForeignFile(text, path);
+  if (text.starts_with(std::string_view("\x12\x01\0\0", 4)) || text.starts_with("PK")) {
+    Throw<GraphError>("{}: this is a parameter file; the symbol's file ends in .json and comes first", path);
+  }
+  return ParseSymbolJson(text, path);
+}
 
 std::string ToSymbolJson(const Symbol& symbol) {
   nlohmann::ordered_json document = GraphJson(symbol.ToGraph());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "nnvm/error.h"
 #include "program/step.h"
@@ -46,8 +47,11 @@ Json Header(const Json& file) {
 }
 
 void RequireFormat(const Json& file) {
-  if (file.at("format") != kFormat || file.at("version") != kVersion) {
-    Throw<ArgumentError>("expected format '{}', version {}; `amp calibrate` writes one", kFormat, kVersion);
+  if (!file.is_object() || !file.contains("format") || file["format"] != kFormat) {
+    Throw<ArgumentError>("this is no machine file; `amp calibrate` writes one");
+  }
+  if (!file.contains("version") || file["version"] != kVersion) {
+    Throw<ArgumentError>("expected version {}; `amp calibrate` writes such a file", kVersion);
   }
 }
 
@@ -56,7 +60,9 @@ TunedKernels TunedOf(const Json& file) {
 }
 
 [[noreturn]] void FailOn(const std::string& source, const std::exception& error) {
-  Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(error.what(), 200));
+  std::string_view text = error.what();
+  if (text.starts_with("[json.exception")) text.remove_prefix(text.find("] ") + 2);
+  Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(text, 200));
 }
 
 // A step that computes a function of so many elements, and nothing else.

@@ -197,8 +197,11 @@ std::shared_ptr<const MachineTable> NamedMachine(const std::string& text, const 
   if (text == "any") return nullptr;
   if (std::shared_ptr<const MachineTable> machine = Shipped(text)) return machine;
   if (const std::optional<std::string> file = ReadIfThere(text)) return FromFile(*file, text, num_threads);
-  Throw<ArgumentError>("{}: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'", who,
-                       JoinSome(MachineClasses()), Quotable(text));
+  if (text.find('/') != std::string::npos || text.ends_with(".json")) {
+    Throw<ArgumentError>("{}: there is no file '{}'; `amp calibrate -o FILE` writes one", who, Quotable(text, 300));
+  }
+  Throw<ArgumentError>("{}: expected 'this', 'any', a class ({}) or the path of a machine file, got '{}'{}", who,
+                       JoinSome(MachineClasses()), Quotable(text), NearMatches(text, MachineClasses()));
 }
 
 }  // namespace

@@ -1,15 +1,23 @@
 """What callers ask of a conversion, checked and in the form that the extension reads."""
 
+from __future__ import annotations
+
 import functools
 import os
 import re
 import types
 from collections.abc import Mapping
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from .. import _core
 from ..base import ArgumentError, did_you_mean, dtype_name
 from ..sym.attributes import attribute_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any, Literal
+
+    from numpy.typing import DTypeLike
 
 TARGETS = ("bfloat16", "float16")
 POLICIES = ("default", "mxnet", "graphamp", "optimal")
@@ -120,25 +128,26 @@ def declared_dtype(attributes):
 
 
 # ---- one function per kind of option: (key, value, symbol, nodes) -> what the extension reads ----
+# The annotation of `value` is the option's type for type checkers: tools/write_types.py.
 
 
-def _target(key, value, _sym, _nodes):
+def _target(key, value: DTypeLike, _sym, _nodes):
     return target_name(value, key)
 
 
-def _flag(key, value, _sym, _nodes):
+def _flag(key, value: bool, _sym, _nodes):
     if value not in (False, True):  # 0 and 1 and NumPy's, too
         raise ArgumentError(f"{key}: expected True or False, got {value!r}")
     return bool(value)
 
 
-def _policy(key, value, _sym, _nodes):
+def _policy(key, value: Literal["default", "mxnet", "graphamp", "optimal"], _sym, _nodes):
     if value not in POLICIES:
         raise ArgumentError(f"{key}: expected {' or '.join(map(repr, POLICIES))}, got {value!r}")
     return value
 
 
-def _minimize(key, value, _sym, _nodes):
+def _minimize(key, value: Literal["time", "casts"], _sym, _nodes):
     if value not in MINIMIZED:
         raise ArgumentError(f"{key}: expected {' or '.join(map(repr, MINIMIZED))}, got {value!r}")
     return value
@@ -152,7 +161,7 @@ def items_of(key, value):
     return list(value)
 
 
-def _operators(key, value, _sym, _nodes):
+def _operators(key, value: Collection[str], _sym, _nodes):
     operators = items_of(key, value)
     for operator in operators:
         if not isinstance(operator, str):
@@ -160,7 +169,7 @@ def _operators(key, value, _sym, _nodes):
     return operators
 
 
-def _conditional(key, value, _sym, _nodes):
+def _conditional(key, value: Collection[tuple[str, str, Collection[Any]]], _sym, _nodes):
     entries = []
     for entry in items_of(key, value):
         parts = tuple(entry) if isinstance(entry, (list, tuple)) else ()
@@ -171,11 +180,11 @@ def _conditional(key, value, _sym, _nodes):
     return entries
 
 
-def _excluded(key, value, _sym, nodes):
+def _excluded(key, value: Collection[str | re.Pattern[str]], _sym, nodes):
     return list(dict.fromkeys(name for item in items_of(key, value) for name in nodes.expand(key, item)))
 
 
-def _force(key, value, _sym, nodes):
+def _force(key, value: Mapping[str, DTypeLike], _sym, nodes):
     if not isinstance(value, dict):
         hint = "; emulate=True converts although the CPU lacks the arithmetic" if isinstance(value, bool) else ""
         raise ArgumentError(f"{key}: expected a dict {{node: dtype}}, got {type(value).__name__}{hint}")
@@ -194,7 +203,7 @@ def _category(key, value):
     return value
 
 
-def _preset(key, value, sym, nodes):
+def _preset(key, value: Literal["mp0", "mp1", "mp2", "mp3", "mp4"] | Mapping[str, Any], sym, nodes):
     if isinstance(value, str) and value in PRESETS:
         return value
     if not isinstance(value, dict):
@@ -206,7 +215,7 @@ def _preset(key, value, sym, nodes):
     return {**lists, "rest": _category(f"{key}: rest", value.get("rest", "deny"))}
 
 
-def _categories(key, value, _sym, nodes):
+def _categories(key, value: Mapping[str, Literal["allow", "infer", "deny"]], _sym, nodes):
     if not isinstance(value, dict):
         raise ArgumentError(f"{key}: expected a dict {{node: category}}, got {type(value).__name__}")
     categories = {}
@@ -217,11 +226,11 @@ def _categories(key, value, _sym, nodes):
     return categories
 
 
-def _outputs(key, value, sym, _nodes):
+def _outputs(key, value: DTypeLike | Mapping[str, DTypeLike] | Sequence[DTypeLike], sym, _nodes):
     return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
 
 
-def machine_name(key, value, *_):
+def machine_name(key, value: str | os.PathLike[str], *_):
     """A class of machines, 'this', 'any' or the path of a machine file, as text."""
     if not isinstance(value, (str, os.PathLike)):
         raise ArgumentError(f"{key}: expected 'this', 'any', a class of machines or a file, got {value!r}")
@@ -321,7 +330,7 @@ OPTIONS = {
         False,
         _flag,
         "whether the model will be trained. Its gradients are then in the same precision, and are counted where "
-        "predicted times decide; batch norms stay, and so do parameters. An executor with a `grad_req` knows it.",
+        "predicted times decide; batch norms stay, and so do parameters. `amp.TrainingExecutor` knows it.",
         "--training",
         {"action": "store_true", "help": "for a model that will be trained"},
     ),
@@ -353,10 +362,12 @@ OPTIONS = {
     ),
 }
 
-# What only some callers say: the first is an option of an executor's `reduce_precision`.
+# Options of an executor's `reduce_precision` that no conversion of files has.
+OF_EXECUTORS = {"emulate": Option(False, _flag, "whether a CPU that lacks the arithmetic of the dtype converts, too.")}
+
+# What only some callers say.
 _CHECKS = {
-    **{name: option.check for name, option in OPTIONS.items()},
-    "emulate": _flag,
+    **{name: option.check for name, option in {**OPTIONS, **OF_EXECUTORS}.items()},
     "ignore_unknown_names": _flag,
     "report": _flag,
 }

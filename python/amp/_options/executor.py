@@ -1,42 +1,55 @@
 """Options of executors: one table, from which signatures, docstrings, checks and what the extension reads follow."""
 
+from __future__ import annotations
+
 import inspect
 import re
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 import numpy as np
 
-from ..base import ArgumentError
+from ..base import ArgumentError, did_you_mean
 from .conversion import check_options, machine_name
 from .signatures import description
 
+if TYPE_CHECKING:
+    import os
+    from typing import Literal, TypeVar
+
+    from numpy.typing import DTypeLike
+
+    from .typed import ReduceOptions
+
+    Class = TypeVar("Class", bound=type)
+
 # ---- one function per kind of option: (key, value, symbol, all given options) -> what the extension reads ----
+# The annotation of `value` is the option's type for type checkers: tools/write_types.py.
 
 
-def _backend(key, value, *_):
+def _backend(key, value: Literal["onednn", "reference"], *_):
     if not isinstance(value, str):
         raise ArgumentError(f"{key}: expected 'onednn' or 'reference', got {value!r}")
     return value
 
 
-def _reduce_precision(_key, value, sym, _given):
+def _reduce_precision(_key, value: DTypeLike | ReduceOptions, sym, _given):
     given = value if isinstance(value, dict) else {"target_dtype": value}
     return check_options(sym, given)[0]
 
 
-def _number_of_threads(key, value, *_):
+def _number_of_threads(key, value: int, *_):
     if not isinstance(value, (int, np.integer)) or not 1 <= value <= 1024:
         raise ArgumentError(f"{key}: expected None or a number from 1 to 1024, got {value!r}")
     return int(value)
 
 
-def _mode(key, value, *_):
+def _mode(key, value: Literal["fast", "exact"], *_):
     if value not in ("fast", "exact"):
         raise ArgumentError(f"{key}: expected 'fast' or 'exact', got {value!r}")
     return value
 
 
-def _machine(key, value, _sym, given):
+def _machine(key, value: str | os.PathLike[str], _sym, given):
     """Options of a conversion may name one, too."""
     reduce_precision = given.get("reduce_precision")
     named = reduce_precision.get("machine") if isinstance(reduce_precision, dict) else None
@@ -47,17 +60,17 @@ def _machine(key, value, _sym, given):
     return machine_name(key, value)
 
 
-def _flag(_key, value, *_):
+def _flag(_key, value: bool, *_):
     return bool(value)
 
 
-def _strict_flag(key, value, *_):
+def _strict_flag(key, value: bool, *_):
     if not isinstance(value, bool):
         raise ArgumentError(f"{key}: expected True or False, got {value!r}")
     return value
 
 
-def _bytes(key, value, *_):
+def _bytes(key, value: int, *_):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ArgumentError(f"{key}: expected None or a number of bytes, got {value!r}")
     return int(value)
@@ -131,7 +144,7 @@ OPTIONS = {
     "memory_budget": ExecutorOption(
         None,
         _bytes,
-        "with a grad_req, the most bytes of results that are kept for `backward`; others are computed again.",
+        "the most bytes of results that are kept for `backward`; others are computed again.",
         (GRADIENTS,),
     ),
     # For measurements: a kernel wherever it can compute a layer.
@@ -143,8 +156,10 @@ OPTIONS = {
     ),
 }
 
-# Those of `amp.Executor`.
-PUBLIC = {name: option for name, option in OPTIONS.items() if option.doc}
+
+def public_options(runs):
+    """Those of `amp.Executor` (PLAIN) or of `amp.TrainingExecutor` (GRADIENTS)."""
+    return {name: option for name, option in OPTIONS.items() if option.doc and runs in option.runs}
 
 
 def settings_of_plain_runs(sym, **given):
@@ -153,15 +168,12 @@ def settings_of_plain_runs(sym, **given):
 
 
 def settings_of_gradients(sym, **given):
-    """The same for its executor with gradients; options of plain runs alone are refused."""
-    for name, option in OPTIONS.items():
-        if given.get(name) and GRADIENTS not in option.runs:
-            raise ArgumentError(f"{name}: not for an executor with gradients")
+    """The same for its executor with gradients."""
     return _settings(sym, given, GRADIENTS)
 
 
 def _settings(sym, given, runs):
-    require_options(given, OPTIONS, "an executor")
+    _require_known(given, OPTIONS, "an executor")
     settings = {}
     for name, option in OPTIONS.items():
         value = given.get(name, option.default)
@@ -170,8 +182,9 @@ def _settings(sym, given, runs):
     return settings
 
 
-def with_executor_options(order):
-    """Decorates a class whose `__init__` takes some of the options as `**options`: signature and docstring name them.
+def with_executor_options(runs: str, order: str) -> Callable[[Class], Class]:
+    """Decorates a class whose `__init__` takes the options of its runs as `**options`: its signature and docstring
+    name them.
 
     `order` are the names of the parameters behind `*`, the function's own and those of options. In the docstring a line
     `{option}` becomes its description.
@@ -194,8 +207,21 @@ def _parameter(name):
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=OPTIONS[name].default)
 
 
-def require_options(given, known, what):
-    """Raises Python's TypeError for an option that does not exist."""
+def require_options(given, runs, what):
+    """Raises Python's TypeError for an option that a class does not have."""
+    _require_known(given, public_options(runs), what)
+
+
+def _require_known(given, known, what):
     for name in given:
         if name not in known:
-            raise TypeError(f"{what} got an unexpected keyword argument {name!r}")
+            raise TypeError(f"{what} got an unexpected keyword argument {name!r}{_whose(name)}")
+
+
+def _whose(name):
+    """Which class has an option that another one lacks."""
+    if name == "grad_req" or name in public_options(GRADIENTS):
+        return "; amp.TrainingExecutor has it"
+    if name in public_options(PLAIN):
+        return "; amp.Executor has it"
+    return did_you_mean(name, {**public_options(PLAIN), **public_options(GRADIENTS)})

@@ -1,5 +1,7 @@
 """Functions that take the options of a conversion: signature and documentation come from the table of options."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import textwrap

@@ -74,6 +74,14 @@ py::array AsNumpy(py::handle object, const std::string& what) {
   }
 }
 
+// NumPy would read its numbers without the mask.
+void RefuseMasks(py::handle object, const std::string& what) {
+  const bool is_plain =
+      reinterpret_cast<PyTypeObject*>(py::detail::npy_api::get().PyArray_Type_) == Py_TYPE(object.ptr());
+  if (is_plain || !py::isinstance<py::array>(object) || !py::hasattr(object, "mask")) return;
+  Throw<ArgumentError>("{} is a masked array, and masks are not read; use .filled(value)", what);
+}
+
 // A view that `owner` keeps alive.
 py::array ViewOf(const Array& array, const py::object& owner) {
   const auto& dims = array.array.shape().dims();
@@ -300,6 +308,7 @@ std::shared_ptr<const void> KeepAlive(py::object object) {
 Array ArrayOf(py::handle object, const std::string& what) {
   if (py::isinstance<Array>(object)) return object.cast<Array>();
   if (object.is_none()) Throw<ArgumentError>("{} is None", what);
+  RefuseMasks(object, what);
   if (HasDLPack(object)) return ArrayFromDLPack(py::reinterpret_borrow<py::object>(object));
   return ArrayOfNumpy(AsNumpy(object, what), what, true);
 }
@@ -415,6 +424,8 @@ Raises ArgumentError for byte-swapped, complex, text and object arrays.)");
       .def_property(
           "_device_id", [](const Array& self) { return self.device; },
           [](Array& self, int device) { self.device = device; })
+      .def_property_readonly("_is_untouched",
+                             [](const Array& self) { return self.writes->count == 0 && self.writes->views == 0; })
       .def("_leave_views", &LeaveViews)
       .def("_become", [](Array& self, const Array& other) { self = other; })
       .def(

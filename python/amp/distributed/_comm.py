@@ -1,7 +1,10 @@
 """`Comm`, one rank's end of a group of ranks."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +14,14 @@ from .._core import NDArray
 from ..base import ArgumentError
 from ..nd import NDArray as ResultArray
 from ._checks import checked_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Array
 
 
 class Comm:
@@ -25,15 +36,15 @@ class Comm:
     ['0 of 3', '1 of 3', '2 of 3']
     """
 
-    def __init__(self, engine):
+    def __init__(self, engine: Any) -> None:
         self._engine = engine
         self.rank, self.size = engine.rank, engine.size
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rank {self.rank} of {self.size}>"
 
     @property
-    def bytes_sent(self):
+    def bytes_sent(self) -> int:
         """Bytes that this rank has sent to others.
 
         >>> def send(comm):
@@ -44,7 +55,7 @@ class Comm:
         """
         return self._engine.bytes_sent
 
-    def send_recv(self, send, to, recv, source):
+    def send_recv(self, send: Array, to: int, recv: Array, source: int) -> None:
         """Sends an array to rank `to` while it receives one from rank `source`, which is written to `recv`.
 
         Both are contiguous arrays of any dtype, NumPy's or NDArrays, that share no memory; what arrives has as many
@@ -63,7 +74,7 @@ class Comm:
         to, source = checked_rank("to", to, self.size), checked_rank("source", source, self.size)
         self._engine.send_recv(sent, to, received, source)
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Returns when all ranks have called it.
 
         >>> amp.distributed.run_local(2, lambda comm: comm.barrier())
@@ -71,7 +82,7 @@ class Comm:
         """
         self._engine.barrier()
 
-    def all_reduce(self, array, dtype="float32"):
+    def all_reduce(self, array: Array, dtype: DTypeLike = "float32") -> NDArray:
         """The sum of all ranks' arrays, which have one shape, as a new NDArray of `dtype`, a float.
 
         Arrays are converted to `dtype`, and elements added in the order of ranks; in bfloat16 and float16 each sum is
@@ -84,7 +95,7 @@ class Comm:
         """
         return ResultArray(self._engine.all_reduce(readable(array, "all_reduce"), dtype))
 
-    def broadcast(self, array, root=0):
+    def broadcast(self, array: Array, root: int = 0) -> None:
         """Writes the contiguous array of rank `root` to those of all ranks.
 
         >>> def of_the_last(comm):
@@ -96,7 +107,7 @@ class Comm:
         """
         self._engine.broadcast(_writable_bytes_of("broadcast", array), checked_rank("root", root, self.size))
 
-    def duplicate(self):
+    def duplicate(self) -> Comm:
         """The same ranks with an order of messages of their own, for another thread. All ranks call it.
 
         >>> amp.distributed.run_local(2, lambda comm: comm.duplicate().rank)
@@ -128,7 +139,7 @@ _groups = threading.local()
 
 
 @contextlib.contextmanager
-def group(comm):
+def group(comm: Comm) -> Iterator[Comm]:
     """`with group(comm):` graphs and trainers of this thread use this communicator.
 
     >>> def current(comm):
@@ -150,7 +161,7 @@ def group(comm):
         entered.exit()
 
 
-def current_comm():
+def current_comm() -> Comm | None:
     """The communicator of the innermost `with group(comm):` of this thread, or None.
 
     >>> amp.distributed.current_comm() is None

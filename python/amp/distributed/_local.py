@@ -1,6 +1,9 @@
 """Ranks that are threads of this process."""
 
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._per_process import values_of_this_thread
@@ -8,10 +11,20 @@ from ..base import ArgumentError
 from ._checks import checked_timeout, is_integer_in
 from ._comm import Comm
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from ._comm import Comm
+
+    Result = TypeVar("Result")
+
 _MOST = 1024  # ranks, and threads of one
 
 
-def run_local(size, function, *, num_threads=1, timeout=300):
+def run_local(
+    size: int, function: Callable[[Comm], Result], *, num_threads: int = 1, timeout: float = 300
+) -> list[Result]:
     """Calls `function(comm)` in `size` threads, one for each rank, and returns the results by rank.
 
     What a rank raises first is raised here, when all have ended: those that wait for it raise as well. So do all where

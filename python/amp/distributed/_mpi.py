@@ -1,5 +1,7 @@
 """Ranks that are processes of MPI, through mpi4py."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import functools
@@ -7,18 +9,22 @@ import sys
 import threading
 import time
 import traceback
+from typing import TYPE_CHECKING
 
 from .. import _core
 from ..base import ArgumentError, Error, UnsupportedError
 from ._checks import checked_timeout
 from ._comm import Comm
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _SPIN = 0.02  # seconds in which a rank that waits only yields
 _BEFORE_LEAVING = 1  # seconds in which threads give up what they wait for when the process ends
 _BEFORE_ABORT = 0.5  # seconds in which the launcher forwards what was printed: with the processes it ends its pipes
 
 
-def mpi(communicator=None, *, timeout=300):
+def mpi(communicator: Any = None, *, timeout: float = 300) -> Comm:
     """The communicator of this process under `mpiexec`; without it the only rank. Needs the package mpi4py.
 
     `communicator` is an Intracomm of mpi4py, by default COMM_WORLD. Messages go through a duplicate of it. A rank that

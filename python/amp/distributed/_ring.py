@@ -1,7 +1,10 @@
 """Attention over a sequence that is cut over the ranks of a ring."""
 
+from __future__ import annotations
+
 import math
 import numbers
+from typing import TYPE_CHECKING
 
 from .. import _core, nd
 from .._arrays import readable
@@ -9,23 +12,31 @@ from ..base import ArgumentError, dtype_name
 from ._checks import is_integer_in
 from ._comm import Comm, current_comm
 
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numpy.typing import DTypeLike
+
+    from .._core import NDArray
+    from .._types import Array
+
 
 def ring_attention(
-    q,
-    k,
-    v,
+    q: Array,
+    k: Array,
+    v: Array,
     *,
-    comm=None,
-    causal=True,
-    scale=None,
-    layout="bshd",
-    accum_dtype=None,
-    partial_dtype=None,
-    merge=None,
-    p_dtype="bfloat16",
-    key_block=0,
-    last_key_first=True,
-):
+    comm: Comm | None = None,
+    causal: bool = True,
+    scale: float | None = None,
+    layout: Literal["bshd", "sbhd"] = "bshd",
+    accum_dtype: DTypeLike = None,
+    partial_dtype: DTypeLike = None,
+    merge: Literal["state", "lse"] | None = None,
+    p_dtype: DTypeLike = "bfloat16",
+    key_block: int = 0,
+    last_key_first: bool = True,
+) -> tuple[NDArray, NDArray]:
     """(out, lse): softmax(scale q k^T) v over the whole sequence, for this rank's rows; and their log-sum-exps.
 
     q, k and v are this rank's parts of the sequence, see `split_for_ring`: (batch, rows, heads, size), or with layout
@@ -54,24 +65,24 @@ def ring_attention(
 
 
 def ring_attention_backward(
-    dout,
-    q,
-    k,
-    v,
-    out,
-    lse,
+    dout: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    out: Array,
+    lse: Array,
     *,
-    comm=None,
-    causal=True,
-    scale=None,
-    layout="bshd",
-    accum_dtype=None,
-    partial_dtype=None,
-    merge=None,
-    p_dtype="bfloat16",
-    key_block=0,
-    last_key_first=True,
-):
+    comm: Comm | None = None,
+    causal: bool = True,
+    scale: float | None = None,
+    layout: Literal["bshd", "sbhd"] = "bshd",
+    accum_dtype: DTypeLike = None,
+    partial_dtype: DTypeLike = None,
+    merge: Literal["state", "lse"] | None = None,
+    p_dtype: DTypeLike = "bfloat16",
+    key_block: int = 0,
+    last_key_first: bool = True,
+) -> tuple[NDArray, NDArray, NDArray]:
     """(dq, dk, dv): the gradients of this rank's q, k and v, from that of `out` and what `ring_attention` gave.
 
     Arguments are those of `ring_attention`. What a step gives is rounded to `partial_dtype`, and sums over steps to

@@ -1,6 +1,9 @@
 """Which part of a sequence a rank of a ring has."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,8 +12,12 @@ from .._arrays import readable
 from ..base import ArgumentError
 from ._checks import checked_rank, is_integer_in
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-def split_for_ring(x, rank, size, axis):
+
+def split_for_ring(x: Any, rank: int, size: int, axis: int) -> Any:
     """The part of rank `rank` of `size`: of 2 * size equal chunks along `axis`, chunks rank and 2 * size - 1 - rank.
 
     With a causal mask all ranks then have the same work.
@@ -31,7 +38,7 @@ def split_for_ring(x, rank, size, axis):
     return _like(x, np.concatenate([chunks[rank], chunks[2 * size - 1 - rank]], axis))
 
 
-def join_from_ring(parts, axis):
+def join_from_ring(parts: Sequence[Any], axis: int) -> Any:
     """The inverse: the whole from the parts of all ranks, in their order.
 
     >>> parts = [amp.distributed.split_for_ring(np.arange(8), rank, 2, axis=0) for rank in (0, 1)]

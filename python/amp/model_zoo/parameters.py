@@ -1,15 +1,22 @@
 """Parameters for networks without a parameter file."""
 
+from __future__ import annotations
+
 import math
 import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base import ArgumentError
 from ..nd import NDArray
 
+if TYPE_CHECKING:
+    from .._types import Shapes
+    from ..sym import Symbol
 
-def seeded_params(sym, input_shapes, seed=0):
+
+def seeded_params(sym: Symbol, input_shapes: Shapes, seed: int = 0) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """Random float32 parameters for a network: (arg_params, aux_params), dicts of NDArrays.
 
     `input_shapes` is {name: shape} of everything that is no parameter. Weights have the variance 2 / fan_in, scales

@@ -1,6 +1,9 @@
 """The names of the networks, and the way from a name to a symbol."""
 
+from __future__ import annotations
+
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ..base import ArgumentError, did_you_mean
 from ..name import NameManager
@@ -9,6 +12,9 @@ from . import densenet, mobilenet, resnet, squeezenet, vgg
 from .alexnet import alexnet
 from .forms import Classic, Structural
 from .inception import inception_v3
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 FORMS = ("1.x", "2.0")
 
@@ -27,7 +33,7 @@ NETWORKS = {
 }
 
 
-def list_models():
+def list_models() -> list[str]:
     """Names that `get_model` knows.
 
     >>> len(amp.model_zoo.list_models()) > 30
@@ -36,7 +42,9 @@ def list_models():
     return list(NETWORKS)
 
 
-def get_model(name, classes=1000, prefix=None, *, form="1.x"):
+def get_model(
+    name: str, classes: int = 1000, prefix: str | None = None, *, form: Literal["1.x", "2.0"] = "1.x"
+) -> Symbol:
     """The network `name` as a Symbol: input `data` (N, 3, H, W), output (N, classes) without softmax.
 
     `name` is that of MXNet's Gluon model zoo, in any case. The symbol equals the file that MXNet writes,

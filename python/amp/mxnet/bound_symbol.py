@@ -11,7 +11,7 @@ import types
 from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
-from .._gradient_runs import requests_of
+from .._execution.gradient_runs import requests_of
 from ..base import ArgumentError, GraphError, did_you_mean
 from ..executor import Executor as _Executor
 from ..executor import gradient_runs

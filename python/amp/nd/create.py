@@ -1,6 +1,9 @@
 """Arrays from numbers, shapes and other arrays."""
 
+from __future__ import annotations
+
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +14,18 @@ from .._invoke import invoke
 from ..base import ArgumentError, dtype_name
 from ..sym.attributes import attribute_text
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Union
 
-def array(source_array, ctx=None, dtype=None, *, device=None):
+    from numpy.typing import DTypeLike
+
+    from .._types import ArrayLike
+
+    Shape = Union[int, Sequence[int]]
+
+
+def array(source_array: ArrayLike, ctx: Any = None, dtype: DTypeLike = None, *, device: Any = None) -> NDArray:
     """A new NDArray with a copy of the elements.
 
     As in MXNet the result is float32 unless `dtype` says otherwise or `source_array` is an NDArray.
@@ -37,7 +50,7 @@ def _keeps_dtype(source):
     return isinstance(source, NDArray) or hasattr(source, "__dlpack__")
 
 
-def from_numpy(ndarray, zero_copy=True):
+def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
     """An NDArray of a NumPy array's elements; with `zero_copy` it shares memory, and the NumPy array is read-only.
 
     The dtype stays, and what was read-only before stays so. Raises ArgumentError, which is a ValueError, for
@@ -66,7 +79,7 @@ def from_numpy(ndarray, zero_copy=True):
 _lent = weakref.WeakValueDictionary()  # {id: a NumPy array that shares memory, and was not read-only before}
 
 
-def from_dlpack(producer):
+def from_dlpack(producer: Any) -> NDArray:
     """An NDArray that shares memory with an array of another library.
 
     `producer` has `__dlpack__` and `__dlpack_device__`, or is a capsule of the CPU's memory, which is used up. What is
@@ -92,7 +105,7 @@ class _Capsule:
         return 1, 0
 
 
-def to_dlpack_for_read(data):
+def to_dlpack_for_read(data: NDArray) -> Any:
     """A DLPack capsule of an array, which shares its memory.
 
     >>> capsule = amp.nd.to_dlpack_for_read(amp.nd.ones((2,)))
@@ -113,7 +126,15 @@ def _shape(shape):
     return tuple(shape) if hasattr(shape, "__len__") and np.ndim(shape) else (int(shape),)
 
 
-def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
+def zeros(
+    shape: Shape,
+    ctx: Any = None,
+    dtype: DTypeLike = None,
+    *,
+    device: Any = None,
+    stype: str | None = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """An NDArray of zeros; `shape` is a number or a tuple. float32 by default; `ctx` or `device` is its device.
 
     Raises ArgumentError for unknown dtypes, GraphError for negative sizes.
@@ -124,7 +145,9 @@ def zeros(shape, ctx=None, dtype=None, *, device=None, stype=None, out=None):
     return filled("_zeros", shape, dtype, NDArray, out)
 
 
-def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
+def ones(
+    shape: Shape, ctx: Any = None, dtype: DTypeLike = None, *, device: Any = None, out: NDArray | None = None
+) -> NDArray:
     """An NDArray of ones; see `zeros`.
 
     float32 by default. Errors are those of `zeros`.
@@ -136,7 +159,15 @@ def ones(shape, ctx=None, dtype=None, *, device=None, out=None):
     return filled("_ones", shape, dtype, NDArray, out)
 
 
-def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
+def full(
+    shape: Shape,
+    val: float,
+    ctx: Any = None,
+    dtype: DTypeLike = "float32",
+    *,
+    device: Any = None,
+    out: NDArray | None = None,
+) -> NDArray:
     """An NDArray in which every element is `val`; see `zeros`.
 
     float32 by default. Raises ArgumentError for unknown dtypes, ValueError for negative sizes and for what is no
@@ -153,7 +184,7 @@ def full(shape, val, ctx=None, dtype="float32", *, device=None, out=None):
     return out
 
 
-def empty(shape, ctx=None, dtype=None, *, device=None):
+def empty(shape: Shape, ctx: Any = None, dtype: DTypeLike = None, *, device: Any = None) -> NDArray:
     """An NDArray whose elements mean nothing: zeros.
 
     float32 by default. Errors are those of `zeros`.
@@ -164,7 +195,17 @@ def empty(shape, ctx=None, dtype=None, *, device=None):
     return zeros(shape, dtype=dtype)
 
 
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype="float32", *, device=None):
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Any = None,
+    dtype: DTypeLike = "float32",
+    *,
+    device: Any = None,
+) -> NDArray:
     """Numbers from `start` to `stop` (excluded) at distance `step`, each `repeat` times; with one number, from 0.
 
     The result has one axis and is float32 by default. Raises GraphError where the numbers give no array, such as for
@@ -188,7 +229,16 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     return invoke("_arange", [], {}, attributes, None, NDArray)[0]
 
 
-def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, device=None):
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Any = None,
+    dtype: DTypeLike = "float32",
+    *,
+    device: Any = None,
+) -> NDArray:
     """`num` numbers from `start` to `stop` at equal distances.
 
     The result has the shape (num,) and is float32 by default. Raises ArgumentError for unknown dtypes, ValueError for
@@ -201,7 +251,9 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype="float32", *, devi
     return NDArray(np.linspace(start, stop, num, endpoint).astype(_core.numpy_dtype(dtype)))
 
 
-def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 - MXNet's names
+def eye(  # noqa: N803 - MXNet's names
+    N: int, M: int = 0, k: int = 0, ctx: Any = None, dtype: DTypeLike = "float32", *, device: Any = None
+) -> NDArray:
     """A matrix of shape (N, M or N) with ones on its k-th diagonal.
 
     float32 by default. Raises ArgumentError for unknown dtypes, ValueError for negative sizes.
@@ -214,7 +266,7 @@ def eye(N, M=0, k=0, ctx=None, dtype="float32", *, device=None):  # noqa: N803 -
     return NDArray(np.eye(N, M or None, k).astype(_core.numpy_dtype(dtype)))
 
 
-def concatenate(arrays, axis=0, always_copy=True):
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
     """The arrays of a list, one behind the other along an axis.
 
     They agree in dtype and in the sizes of the other axes; else GraphError is raised.
@@ -226,7 +278,7 @@ def concatenate(arrays, axis=0, always_copy=True):
     return invoke("Concat", arrays, {}, {"dim": str(int(axis))})[0]
 
 
-def moveaxis(tensor, source, destination):
+def moveaxis(tensor: NDArray, source: Shape, destination: Shape) -> NDArray:
     """The array with the axes `source` moved to `destination`; a number or a list each.
 
     The dtype stays. Raises ArgumentError for axes that do not exist or occur twice, and where the two differ in number.
@@ -255,14 +307,14 @@ def _axes(ndim, given):
     return [axis % ndim for axis in axes]
 
 
-def waitall():
+def waitall() -> None:
     """Does nothing: results are complete when a call returns.
 
     >>> amp.nd.waitall()
     """
 
 
-def get_dtype_name(dtype):
+def get_dtype_name(dtype: DTypeLike) -> str:
     """The name of an element type: 'float32', 'bfloat16', ...
 
     Raises ArgumentError for what names no supported type.
@@ -273,7 +325,7 @@ def get_dtype_name(dtype):
     return dtype_name(dtype)
 
 
-def get_dtype_type(dtype):
+def get_dtype_type(dtype: DTypeLike) -> Any:
     """The NumPy scalar type of an element type, such as numpy.float32.
 
     Raises ArgumentError for what names no supported type.

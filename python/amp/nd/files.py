@@ -1,14 +1,22 @@
 """Parameter files."""
 
+from __future__ import annotations
+
 import os
 import tempfile
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._paths import encoded
 from ..base import ArgumentError
 
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
-def load(fname):
+    from .._types import ArrayLike, Arrays, Path
+
+
+def load(fname: Path) -> Any:
     """Reads a file of arrays: {name: NDArray}, or a list where the file has no names.
 
     The content, not the name, says what it is: MXNet's binary `.params` of any generation, NumPy's .npz
@@ -34,7 +42,9 @@ def from_bytes(content):
         return load(path)
 
 
-def save(fname, data, *, format=None):
+def save(
+    fname: Path, data: Arrays | list[Any] | ArrayLike, *, format: Literal["V2", "V3", "npz"] | None = None
+) -> None:
     """Writes arrays as a parameter file that MXNet reads.
 
     `data` is {name: array}, a list of arrays or one array; arrays are NDArrays, NumPy arrays or

@@ -1,15 +1,22 @@
 """Functions of two operands of which one may be a number, as MXNet's legacy module has them."""
 
+from __future__ import annotations
+
 import numbers
 import operator
+from typing import TYPE_CHECKING
 
 from .._core import NDArray
 from .._invoke import invoke
 from ..base import ArgumentError
 from . import methods
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def _arithmetic(python_operator, name, sign, example):
+
+def _arithmetic(python_operator: Any, name: str, sign: str, example: str) -> Callable[[Any, Any], NDArray]:
     def function(lhs, rhs):
         return python_operator(lhs, rhs)
 
@@ -40,7 +47,7 @@ lesser = _arithmetic(operator.lt, "lesser", "<", "[0. 0.]")
 lesser_equal = _arithmetic(operator.le, "lesser_equal", "<=", "[1. 0.]")
 
 
-def power(base, exp):
+def power(base: NDArray | float, exp: NDArray | float) -> NDArray:
     """`base ** exp`, element by element; one of them may be a number. Errors as for `add`.
 
     >>> amp.nd.power(base=amp.nd.array([4, 8]), exp=2)
@@ -63,7 +70,7 @@ def _commutative(tensor_op, scalar_op, lhs, rhs):
     return invoke(scalar_op, [lhs], {}, {"scalar": text})[0]
 
 
-def maximum(lhs, rhs):
+def maximum(lhs: NDArray | float, rhs: NDArray | float) -> NDArray:
     """The larger of two operands, element by element; one of them may be a number.
 
     Shapes broadcast and dtypes are equal: else GraphError. Raises ArgumentError where neither is an array.
@@ -75,7 +82,7 @@ def maximum(lhs, rhs):
     return _commutative("broadcast_maximum", "_maximum_scalar", lhs, rhs)
 
 
-def minimum(lhs, rhs):
+def minimum(lhs: NDArray | float, rhs: NDArray | float) -> NDArray:
     """The smaller of two operands, element by element; one of them may be a number.
 
     Shapes broadcast and dtypes are equal: else GraphError. Raises ArgumentError where neither is an array.

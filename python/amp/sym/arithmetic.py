@@ -1,6 +1,9 @@
 """Arithmetic and comparison of symbols."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,12 @@ from .._operator_names import COMPARISONS, OPERATIONS, scalar_operator
 from ..attribute import AttrScope
 from ..name import NameManager
 from .attributes import attribute_text
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar, Union
+
+    S = TypeVar("S", bound="Arithmetic")
+    Operand = Union["Arithmetic", float, np.number[Any], np.bool_]
 
 
 class Arithmetic:
@@ -20,66 +29,66 @@ class Arithmetic:
     __slots__ = ()
     _is_numpy = False
 
-    def __add__(self, other):
+    def __add__(self: S, other: Operand) -> S:
         return binary("add", self, other)
 
     __radd__ = __add__
 
-    def __sub__(self, other):
+    def __sub__(self: S, other: Operand) -> S:
         return binary("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self: S, other: Operand) -> S:
         return binary("sub", self, other, reflected=True)
 
-    def __mul__(self, other):
+    def __mul__(self: S, other: Operand) -> S:
         return binary("mul", self, other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other):
+    def __truediv__(self: S, other: Operand) -> S:
         return binary("truediv", self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self: S, other: Operand) -> S:
         return binary("truediv", self, other, reflected=True)
 
-    def __mod__(self, other):
+    def __mod__(self: S, other: Operand) -> S:
         return binary("mod", self, other)
 
-    def __rmod__(self, other):
+    def __rmod__(self: S, other: Operand) -> S:
         return binary("mod", self, other, reflected=True)
 
-    def __pow__(self, other):
+    def __pow__(self: S, other: Operand) -> S:
         return binary("pow", self, other)
 
-    def __rpow__(self, other):
+    def __rpow__(self: S, other: Operand) -> S:
         return binary("pow", self, other, reflected=True)
 
     # Comparisons are symbols, too: 0 or 1 for each element. `symbol == None` is False.
 
-    def __eq__(self, other):
+    def __eq__(self: S, other: object) -> S:  # type: ignore[override]
         return binary("eq", self, other)
 
-    def __ne__(self, other):
+    def __ne__(self: S, other: object) -> S:  # type: ignore[override]
         return binary("ne", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self: S, other: Operand) -> S:
         return binary("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self: S, other: Operand) -> S:
         return binary("ge", self, other)
 
-    def __lt__(self, other):
+    def __lt__(self: S, other: Operand) -> S:
         return binary("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self: S, other: Operand) -> S:
         return binary("le", self, other)
 
     __hash__ = object.__hash__
 
-    def __neg__(self):
+    def __neg__(self: S) -> S:
         return self * -1.0
 
-    def __abs__(self):
+    def __abs__(self: S) -> S:
         return compose("_npi_absolute" if self._is_numpy else "abs", "abs", {}, self)
 
 

@@ -1,10 +1,17 @@
 """Functions of MXNet's symbols that are not operators of their own: constants, and arithmetic with numbers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..base import ArgumentError, UnsupportedError
 from . import operators
 from .arithmetic import Arithmetic, binary, is_number
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = [
     "arange",

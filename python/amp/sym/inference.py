@@ -1,10 +1,24 @@
 """Shapes and types of a symbol's outputs, from some that are known."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._switches import is_on
 from ..base import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Union
+
+    from numpy.typing import DTypeLike
+
+    Shape = Union[int, Sequence[int], None]
+    Known = Union[list[tuple[int, ...]], None]
+    Shapes = tuple[Known, Known, Known]
+    Types = tuple[Union[list[Any], None], Union[list[Any], None], Union[list[Any], None]]
 
 
 class Inference:
@@ -12,7 +26,7 @@ class Inference:
 
     __slots__ = ()
 
-    def infer_shape(self, *args, **kwargs):
+    def infer_shape(self, *args: Shape, **kwargs: Shape) -> Shapes:
         """Shapes of (arguments, outputs, auxiliary states), three lists of tuples.
 
         Known shapes are passed by name, or by position in the order of `list_arguments` with None for
@@ -33,7 +47,7 @@ class Inference:
             return None, None, None
         return _in_mxnets_spelling(shapes)
 
-    def infer_shape_partial(self, *args, **kwargs):
+    def infer_shape_partial(self, *args: Shape, **kwargs: Shape) -> Any:
         """Like `infer_shape`, with 0 for unknown dimensions and () for an unknown shape.
 
         With `amp.mxnet.util.np_shape()` these are -1 and None.
@@ -43,7 +57,7 @@ class Inference:
         """
         return _in_mxnets_spelling(self._infer_shapes(args, kwargs))
 
-    def infer_type(self, *args, **kwargs):
+    def infer_type(self, *args: DTypeLike, **kwargs: DTypeLike) -> Types:
         """Types of (arguments, outputs, auxiliary states), three lists of NumPy scalar types.
 
         Known types are passed as shapes are to `infer_shape`. Where something stays unknown the
@@ -55,7 +69,7 @@ class Inference:
         types = self.infer_type_partial(*args, **kwargs)
         return (None, None, None) if any(dtype is None for part in types for dtype in part) else types
 
-    def infer_type_partial(self, *args, **kwargs):
+    def infer_type_partial(self, *args: DTypeLike, **kwargs: DTypeLike) -> Any:
         """Like `infer_type`, with None for each type that stays unknown.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").infer_type_partial()[1]

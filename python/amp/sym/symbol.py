@@ -1,10 +1,14 @@
 """The class Symbol and the functions that make symbols without an operator."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 from .. import _core, _switches, _unregistered
+from .._html import symbol_table
 from .._missing import OfMXNet
 from .._paths import encoded
 from ..attribute import HIDDEN_KEYS, AttrScope
@@ -13,6 +17,14 @@ from .arithmetic import Arithmetic
 from .attributes import attribute_text
 from .fluent import FluentMethods
 from .inference import Inference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Path, Shape
 
 _arrays = threading.local()
 
@@ -55,13 +67,13 @@ class Symbol(Arithmetic, FluentMethods, Inference):
     __slots__ = ("_handle",)
     __array_ufunc__ = None  # numpy.float32(2) * symbol is ours to compute
 
-    def __init__(self, handle):
+    def __init__(self, handle: Any) -> None:
         self._handle = handle
 
     # ---- what it consists of ----
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name of the node, or None for a group of outputs of several nodes.
 
         >>> amp.sym.exp(name="e").name
@@ -69,7 +81,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._handle.name()
 
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         """Names of all variables but auxiliary states, in the order of a depth-first visit.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_arguments()
@@ -77,7 +89,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._handle.list_arguments()
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> list[str]:
         """Names of the variables that operators update, such as running means.
 
         >>> amp.sym.BatchNorm(name="bn").list_auxiliary_states()
@@ -85,7 +97,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._handle.list_auxiliary_states()
 
-    def list_inputs(self):
+    def list_inputs(self) -> list[str]:
         """Names of all variables, auxiliary states included.
 
         >>> amp.sym.BatchNorm(name="bn").list_inputs()
@@ -93,7 +105,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._handle.list_inputs()
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """Names of the outputs, such as 'fc1_output'.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").list_outputs()
@@ -101,7 +113,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._handle.list_outputs()
 
-    def get_internals(self):
+    def get_internals(self) -> Symbol:
         """A group of every output of every node, in the order of a depth-first visit.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").get_internals().list_outputs()
@@ -109,7 +121,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return Symbol(self._handle.get_internals())
 
-    def get_children(self):
+    def get_children(self) -> Symbol | None:
         """A group of what the output nodes read, or None for variables.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").get_children().list_outputs()
@@ -118,7 +130,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         children = self._handle.get_children()
         return Symbol(children) if len(children) else None
 
-    def attr(self, key):
+    def attr(self, key: str) -> str | None:
         """An attribute of the node as text, or None; 'lr_mult' finds '__lr_mult__', too.
 
         Raises ArgumentError for a group of several nodes.
@@ -129,7 +141,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         attributes = self.list_attr()
         return attributes.get(key, attributes.get(f"__{key}__"))
 
-    def list_attr(self, recursive=False):
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Attributes of the node: {key: text}. MXNet's own, such as '__lr_mult__', are also there as 'lr_mult'.
 
         Raises ArgumentError for a group of several nodes, DeprecationWarning where `recursive` is true, as in MXNet.
@@ -147,7 +159,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
             raise ArgumentError("a group has no attributes of its own; use attr_dict()")
         return attributes
 
-    def attr_dict(self):
+    def attr_dict(self) -> dict[str, dict[str, str]]:
         """Attributes of all nodes that have some: {node name: {key: text}}; keys as in `list_attr`.
 
         >>> amp.sym.FullyConnected(num_hidden=3, name="fc").attr_dict()["fc_weight"]
@@ -167,27 +179,20 @@ class Symbol(Arithmetic, FluentMethods, Inference):
             return
         import json  # slow to import
 
-        graph, node = self._graph_and_node()
+        graph, node = _graph_and_node(self)
         node["attrs"], node["name"] = attributes, name
         self._handle = load_json(json.dumps(graph))._handle
 
     def _gen_atomic_symbol(self):
         """The operator of this symbol's node, with new variables as inputs."""
-        operator = self._graph_and_node()[1]["op"]
+        operator = _graph_and_node(self)[1]["op"]
         if operator == "null":
             raise ArgumentError(f"'{self.name}' is a variable, not an operator")
         return Symbol(_core.apply(operator, self.name, self._attributes(), [], {}))
 
-    def _graph_and_node(self):
-        """The parsed JSON, and the node of the first output in it."""
-        import json  # slow to import
-
-        graph = json.loads(self.tojson())
-        return graph, graph["nodes"][graph["heads"][0][0]]
-
     # ---- files ----
 
-    def tojson(self, remove_amp_cast=False):
+    def tojson(self, remove_amp_cast: bool = False) -> str:
         """The symbol as JSON text. Unlike MXNet's, the casts of a converted model are kept.
 
         With `remove_amp_cast=True` they are not: outputs are rewired and keep their names, parameters that were cast
@@ -199,7 +204,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return self._to_save(remove_amp_cast).to_json()
 
-    def save(self, fname, remove_amp_cast=False):
+    def save(self, fname: Path, remove_amp_cast: bool = False) -> None:
         """Writes what `tojson` gives as a file; an existing one is replaced once the new one is complete.
 
         Raises ArgumentError for a file that cannot be written.
@@ -225,7 +230,7 @@ class Symbol(Arithmetic, FluentMethods, Inference):
 
     # ---- composition ----
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
         """A copy in which other symbols take the place of variables: `net(data=features)`.
 
         As in MXNet only names work, and `name=` is accepted and has no effect on a composed symbol.
@@ -242,10 +247,10 @@ class Symbol(Arithmetic, FluentMethods, Inference):
                 raise ArgumentError(f"composition: '{name}' must be a Symbol, got {type(value).__name__}")
         return Symbol(self._handle.substitute({name: value._handle for name, value in kwargs.items()}))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._handle)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | str | slice) -> Symbol:
         """One output, by number or name; several by slice.
 
         >>> net = amp.sym.FullyConnected(num_hidden=3, name="fc")
@@ -263,22 +268,24 @@ class Symbol(Arithmetic, FluentMethods, Inference):
             raise IndexError(f"output {number} of a symbol that has {len(self)}")
         return Symbol(self._handle.at(number % len(self)))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Symbol]:
         _require_outputs(self)
         return (self[i] for i in range(len(self)))
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise NotImplementedForSymbol("a Symbol has no value, hence no truth value; compare it with None")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = self.name
         if name is not None:
             return f"<Symbol {name}>"
         return f"<Symbol group [{', '.join(self.list_outputs())}]>"
 
+    _repr_html_ = symbol_table  # of notebooks
+
     # ---- semantics ----
 
-    def as_np_ndarray(self):
+    def as_np_ndarray(self) -> NumpySymbol:
         """The same symbol with NumPy's arithmetic, which broadcasts; see `NumpySymbol`.
 
         >>> type(amp.sym.Variable("x").as_np_ndarray()).__name__
@@ -286,9 +293,17 @@ class Symbol(Arithmetic, FluentMethods, Inference):
         """
         return NumpySymbol(self._handle)
 
-    def as_nd_ndarray(self):
+    def as_nd_ndarray(self) -> Symbol:
         """The same symbol with MXNet's classic arithmetic."""
         return Symbol(self._handle)
+
+
+def _graph_and_node(symbol):
+    """The parsed JSON, and the node of the first output in it."""
+    import json  # slow to import
+
+    graph = json.loads(symbol.tojson())
+    return graph, graph["nodes"][graph["heads"][0][0]]
 
 
 def _with_short_keys(attributes):
@@ -313,7 +328,17 @@ class NumpySymbol(Symbol):
     _is_numpy = True
 
 
-def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, **kwargs):
+def Variable(
+    name: str,
+    attr: Mapping[str, str] | None = None,
+    shape: int | Shape | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: DTypeLike = None,
+    init: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Symbol:
     """A symbol for an input, a parameter or an auxiliary state.
 
     `shape` (0 for unknown dimensions) and `dtype` are what inference starts from. `attr` and keywords of the form
@@ -350,7 +375,7 @@ def Variable(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None
 var = Variable
 
 
-def Group(symbols):
+def Group(symbols: Iterable[Symbol]) -> Symbol:
     """One symbol with the outputs of all `symbols`, in order.
 
     Raises ArgumentError for what is no Symbol, and for none at all.
@@ -366,7 +391,7 @@ def Group(symbols):
     return Symbol(_core.group([symbol._handle for symbol in symbols]))
 
 
-def load(fname):
+def load(fname: Path) -> Symbol:
     """Reads a symbol from a JSON file.
 
     Raises GraphError for a file that is no valid symbol, UnsupportedError (naming all of them) for
@@ -378,7 +403,7 @@ def load(fname):
     return _read(_core.load_symbol, encoded(fname))
 
 
-def load_json(json_str):
+def load_json(json_str: str) -> Symbol:
     """Reads a symbol from JSON text; errors as for `load`.
 
     >>> text = amp.sym.Variable("x").tojson()

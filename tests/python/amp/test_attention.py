@@ -129,7 +129,7 @@ def test_separate_heads_are_read_where_they_lie(queries, keys):
 def trainer(model, **options):
     symbol, inputs = model
     arrays = {name: amp.nd.array(x, dtype=str(x.dtype)) for name, x in inputs.items()}
-    return amp.Executor(symbol, arrays, {}, {}, grad_req="write", **options)
+    return amp.TrainingExecutor(symbol, arrays, {}, {}, grad_req="write", **options)
 
 
 def gradients(model, **options):

@@ -61,11 +61,11 @@ def test_what_was_forced_stays_low_on_every_machine(policy, force, quiet):
 
 @pytest.mark.parametrize("machine", ["any", "this", "avx2", "avx512_core"])
 def test_gradients_of_parameters_that_were_cast_offline(machine, quiet):
-    run = amp.Executor(*offline(), {"data": X.shape}, grad_req="write", machine=machine)
+    run = amp.TrainingExecutor(*offline(), {"data": X.shape}, grad_req="write", machine=machine)
     [out] = run.forward(is_train=True, data=X)
     run.backward()
     rounded = {name: w.astype(ml_dtypes.bfloat16).astype("float32") for name, w in ARGS.items()}
-    expected = amp.Executor(two_layers(), rounded, {}, {"data": X.shape}, grad_req="write")
+    expected = amp.TrainingExecutor(two_layers(), rounded, {}, {"data": X.shape}, grad_req="write")
     expected.forward(is_train=True, data=X)
     expected.backward()
     assert run.gradients["fc1_weight"].dtype == ml_dtypes.bfloat16

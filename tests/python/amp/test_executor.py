@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import amp
-from amp._options.executor import PUBLIC
+from amp._options.executor import GRADIENTS, PLAIN, public_options
 
 BACKENDS = ["onednn", "reference"]
 
@@ -122,7 +122,7 @@ def test_refuses_read_only_and_overlapping_outputs(bound):
         ((sample(3),), {}, r"input 'data': expected float32\[2,4\], got float32\[3,4\]"),
         ((sample().astype("f8"),), {}, r"(?s)got float64\[2,4\].*use data.astype\('float32'\)"),
         ((np.ones((2, 4), int),), {}, r"(?s)int64.*data.astype"),
-        (([[1.0] * 4] * 2,), {}, r"(?s)float64.*data.astype"),
+        (([[1.0] * 4] * 2,), {}, r"(?s)float64.*np.asarray\(data, 'float32'\)"),
         ((np.ones((2, 4), ml_dtypes.bfloat16),), {}, r"(?s)bfloat16\[2,4\].*data.astype"),
         ((np.ones((2, 4), ">f4"),), {}, "byte-swapped"),
         ((None,), {}, "input 'data' is None"),
@@ -204,26 +204,31 @@ def test_wrong_bindings(change, error, text):
         amp.Executor(**{**arguments, **change})
 
 
-def test_options_are_those_of_the_table():
-    parameters = inspect.signature(amp.Executor).parameters
-    own = "sym arg_params aux_params input_shapes input_dtypes tiling_accum tile_k grad_req".split()
-    assert set(parameters) == {*own, *PUBLIC}
-    for name, option in PUBLIC.items():
+@pytest.mark.parametrize(
+    "executor, runs, own",
+    [(amp.Executor, PLAIN, []), (amp.TrainingExecutor, GRADIENTS, ["grad_req"])],
+    ids=["plain", "training"],
+)
+def test_options_are_those_of_the_table(executor, runs, own):
+    parameters, options = inspect.signature(executor).parameters, public_options(runs)
+    own = [*"sym arg_params aux_params input_shapes input_dtypes tiling_accum tile_k".split(), *own]
+    assert set(parameters) == {*own, *options}
+    for name, option in options.items():
         assert parameters[name].default == option.default
-        assert f"    {name}: {option.doc.split()[0]}" in amp.Executor.__doc__
+        assert f"    {name}: {option.doc.split()[0]}" in executor.__doc__
 
 
 @pytest.mark.parametrize("name", ["threads", "forced_kernel", "of_integers", "is_train"])
-@pytest.mark.parametrize("grad_req", ["null", "write"])
-def test_options_that_do_not_exist(name, grad_req):
+@pytest.mark.parametrize("executor", [amp.Executor, amp.TrainingExecutor])
+def test_options_that_do_not_exist(name, executor):
     with pytest.raises(TypeError, match=rf"Executor.__init__\(\) got an unexpected keyword argument '{name}'"):
-        amp.Executor(dense(), dense_params(), {}, {"data": (2, 4)}, grad_req=grad_req, **{name: 1})
+        executor(dense(), dense_params(), {}, {"data": (2, 4)}, **{name: 1})
 
 
-@pytest.mark.parametrize("grad_req", ["null", "write"])
-def test_options_that_say_nothing(grad_req):
-    nothing = dict.fromkeys(("backend", "reduce_precision", "num_threads", "memory_budget"))
-    run = amp.Executor(dense(), dense_params(), {}, {"data": (2, 4)}, grad_req=grad_req, **nothing)
+@pytest.mark.parametrize("executor, own", [(amp.Executor, []), (amp.TrainingExecutor, ["memory_budget"])])
+def test_options_that_say_nothing(executor, own):
+    nothing = dict.fromkeys(["backend", "reduce_precision", "num_threads", *own])
+    run = executor(dense(), dense_params(), {}, {"data": (2, 4)}, **nothing)
     assert run.output_shapes == [(2, 3)]
 
 

@@ -45,7 +45,7 @@ def check(case, label, backend=None, symbol=None, masks=None):
     given = {**case.inputs(label), **case.params(label), **(masks or {})}
     arrays = {name: amp.nd.NDArray(value).copy() for name, value in given.items()}
     requests = {**case.grad_req(label), **dict.fromkeys(masks or (), "null")}
-    run = amp.Executor(symbol, arrays, arrays, {}, grad_req=requests, backend=backend)
+    run = amp.TrainingExecutor(symbol, arrays, arrays, {}, grad_req=requests, backend=backend)
     for name, start in case.initial_gradients(label).items():
         run.gradients[name][:] = start
     for _ in range(case.steps):

@@ -96,7 +96,7 @@ def gradients_of_run(network, **options):
     held = {name: amp.nd.NDArray(array).copy() for name, array in network.arrays.items()}
     requests = dict.fromkeys(network.parameters, "write")
     amp.mxnet.random.seed(0)
-    run = amp.Executor(network.symbol, held, held, {}, grad_req=requests, machine="any", **options)
+    run = amp.TrainingExecutor(network.symbol, held, held, {}, grad_req=requests, machine="any", **options)
     run.forward(is_train=True)
     run.backward(network.heads)
     return [run.gradients[name].asnumpy() for name in network.parameters]

@@ -33,11 +33,11 @@ def bound():
     symbol = small_net()
     arrays = arrays_of(symbol, data=np.random.default_rng(1).normal(size=(6, 4)).astype("float32"))
     params = {name: array for name, array in arrays.items() if name != "data"}
-    return amp.Executor(symbol, params, params, {"data": (6, 4)}, grad_req="write"), arrays
+    return amp.TrainingExecutor(symbol, params, params, {"data": (6, 4)}, grad_req="write"), arrays
 
 
 def loss_of(symbol, arrays):
-    run = amp.Executor(symbol, arrays, arrays, {}, grad_req="write")
+    run = amp.TrainingExecutor(symbol, arrays, arrays, {}, grad_req="write")
     return float(np.asarray(run.forward(is_train=True)[0], "float64").sum())
 
 
@@ -79,15 +79,14 @@ def test_states_move_with_backward(bound):
 def test_requests():
     x, y = amp.sym.Variable("x"), amp.sym.Variable("y")
     arrays = {"x": amp.nd.array([2.0]), "y": amp.nd.array([5.0])}
-    run = amp.Executor(x * y, arrays, {}, {}, grad_req={"x": "add"})
+    run = amp.TrainingExecutor(x * y, arrays, {}, {}, grad_req={"x": "add"})
     run.gradients["x"][:] = 100
     for _ in range(2):
         run.forward(is_train=True)
         run.backward()
     assert run.gradients["x"].asnumpy() == 110
     assert list(run.gradients) == ["x"]
-    assert list(amp.Executor(x * y, arrays, {}, {}, grad_req=["null", "write"]).gradients) == ["y"]
-    assert amp.Executor(x * y, arrays, {}, {}).gradients == {}
+    assert list(amp.TrainingExecutor(x * y, arrays, {}, {}, grad_req=["null", "write"]).gradients) == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -105,13 +104,13 @@ def test_wrong_requests(grad_req, message):
     symbol = amp.sym.take(amp.sym.Variable("x"), amp.sym.Variable("y"))
     arrays = {"x": amp.nd.zeros((3,)), "y": amp.nd.array([1], dtype="int32")}
     with pytest.raises(amp.ArgumentError, match=message.replace("[", r"\[")):
-        amp.Executor(symbol, arrays, {}, {}, grad_req=grad_req)
+        amp.TrainingExecutor(symbol, arrays, {}, {}, grad_req=grad_req)
 
 
 def test_one_request_for_all_leaves_integers_out():
     symbol = amp.sym.take(amp.sym.Variable("x"), amp.sym.Variable("y"))
     arrays = {"x": amp.nd.zeros((3,)), "y": amp.nd.array([1], dtype="int32")}
-    run = amp.Executor(symbol, arrays, {}, {}, grad_req="write")
+    run = amp.TrainingExecutor(symbol, arrays, {}, {}, grad_req="write")
     assert list(run.gradients) == ["x"]
     run.forward(is_train=True)
     run.backward()
@@ -135,28 +134,42 @@ def test_errors(bound):
     run.forward(is_train=True, data=arrays["data"])
     with pytest.raises(amp.ArgumentError, match="gradient of output 'fc2_output': expected float32"):
         run.backward([np.zeros((1, 3), "float32")])
-    with pytest.raises(amp.UnsupportedError, match="keeps its shapes"):
-        run.reshape(data=(2, 4))
+
+
+def test_each_class_has_what_works():
     plain = amp.Executor(amp.sym.exp(amp.sym.Variable("x")), {}, {}, {"x": (2,)})
-    zeros = np.zeros(2, "float32")
-    for call in (plain.backward, lambda: plain.forward(is_train=True, x=zeros), plain.profile_training):
-        with pytest.raises(amp.ArgumentError, match="pass grad_req='write'"):
-            call()
-    for option in ({"monitor": True}, {"tune": True}):
-        with pytest.raises(amp.ArgumentError, match="not for an executor with gradients"):
-            amp.Executor(small_net(), {}, {}, {"data": (6, 4)}, grad_req="write", **option)
+    for name in ("forward", "backward", "gradients", "training_summary", "profile_training"):
+        with pytest.raises(AttributeError) as error:
+            getattr(plain, name)
+        assert "amp.TrainingExecutor" in str(error.value)
+    assert not {"reshape", "run_monitored"} & set(dir(amp.TrainingExecutor))
+    assert not hasattr(plain, "nothing")
+    for executor, other, options in (
+        (amp.Executor, "amp.TrainingExecutor", ({"grad_req": "write"}, {"memory_budget": 1})),
+        (amp.TrainingExecutor, "amp.Executor", ({"monitor": True}, {"tune": True})),
+    ):
+        for option in options:
+            with pytest.raises(TypeError) as error:
+                executor(small_net(), {}, {}, {"data": (6, 4)}, **option)
+            assert next(iter(option)) in str(error.value) and f"{other} has it" in str(error.value)
+
+
+def test_something_has_a_gradient():
+    for grad_req in ("null", {}):
+        with pytest.raises(amp.ArgumentError):
+            amp.TrainingExecutor(small_net(), {}, {}, {"data": (6, 4)}, grad_req=grad_req)
 
 
 def test_an_operator_without_a_gradient_is_named():
     symbol = amp.sym.argmax(amp.sym.Variable("x"), axis=0, name="best")
-    run = amp.Executor(symbol, {"x": amp.nd.array([1.0, 2.0])}, {}, {}, grad_req="write")
+    run = amp.TrainingExecutor(symbol, {"x": amp.nd.array([1.0, 2.0])}, {}, {}, grad_req="write")
     run.forward(is_train=True)
     run.backward()
     assert run.gradients["x"].asnumpy().tolist() == [0, 0]  # it changes by steps
     loss = amp.sym.SoftmaxOutput(amp.sym.Variable("x"), amp.sym.Variable("label"), name="loss")
     twice = amp.gradient(loss, ["x"])
     with pytest.raises(amp.UnsupportedError, match="the gradient of a loss"):
-        amp.Executor(twice, {}, {}, {"x": (2, 3), "label": (2,)}, grad_req={"x": "write"})
+        amp.TrainingExecutor(twice, {}, {}, {"x": (2, 3), "label": (2,)}, grad_req={"x": "write"})
 
 
 def test_retain_computes_again(bound):
@@ -202,7 +215,7 @@ def test_bfloat16_gradients_are_near():
     arrays = arrays_of(symbol, data=np.random.default_rng(1).normal(size=(64, 4)).astype("float32"))
     found = {}
     for name, low in (("full", None), ("low", {"target_dtype": "bfloat16", "emulate": True})):
-        run = amp.Executor(symbol, arrays, arrays, {}, grad_req={"fc2_weight": "write"}, reduce_precision=low)
+        run = amp.TrainingExecutor(symbol, arrays, arrays, {}, grad_req={"fc2_weight": "write"}, reduce_precision=low)
         run.forward(is_train=True)
         run.backward()
         found[name] = run.gradients["fc2_weight"].asnumpy()
@@ -217,7 +230,8 @@ def test_a_budget_of_memory():
         net = amp.sym.reverse(amp.sym.sin(net), axis=0)
     arrays = {"data": amp.nd.ones((10, 10, 10, 100))}
     free, small = (
-        amp.Executor(net, arrays, {}, {}, grad_req="write", memory_budget=budget) for budget in (None, 4 * 400_000)
+        amp.TrainingExecutor(net, arrays, {}, {}, grad_req="write", memory_budget=budget)
+        for budget in (None, 4 * 400_000)
     )
     assert small.training_summary.arena_bytes < free.training_summary.arena_bytes
     for run in (free, small):
@@ -226,4 +240,4 @@ def test_a_budget_of_memory():
     np.testing.assert_array_equal(free.gradients["data"].asnumpy(), small.gradients["data"].asnumpy())
     for wrong, message in ((1, "budget"), (-1, "a number of bytes"), ("1 GB", "a number of bytes")):
         with pytest.raises(amp.ArgumentError, match=message):
-            amp.Executor(net, arrays, {}, {}, grad_req="write", memory_budget=wrong)
+            amp.TrainingExecutor(net, arrays, {}, {}, grad_req="write", memory_budget=wrong)

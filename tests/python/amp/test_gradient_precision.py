@@ -140,7 +140,7 @@ def finite_differences(symbol, arrays, head, step=2.0**-6):
 def gradients_of(symbol, arrays, heads, **options):
     """{array: gradient} of one training step."""
     held = {name: amp.nd.array(array, dtype=array.dtype) for name, array in arrays.items()}
-    run = amp.Executor(symbol, held, held, {}, grad_req="write", **options)
+    run = amp.TrainingExecutor(symbol, held, held, {}, grad_req="write", **options)
     run.forward(is_train=True)
     run.backward(heads)
     return {name: gradient.asnumpy() for name, gradient in run.gradients.items()}

@@ -173,7 +173,7 @@ def test_executors(backend):
     def gradients(part):
         states = {"n_moving_mean": np.zeros(4, np.float32), "n_moving_var": np.ones(4, np.float32)}
         options = {"grad_req": "write", "backend": backend}
-        executor = amp.Executor(normed("n"), arguments, states, {"x": part[0].shape}, **options)
+        executor = amp.TrainingExecutor(normed("n"), arguments, states, {"x": part[0].shape}, **options)
         executor.forward(is_train=True, x=part[0])
         executor.backward([part[1]])
         return executor.gradients["x"].asnumpy()

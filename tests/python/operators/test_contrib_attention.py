@@ -62,7 +62,7 @@ def executor(operands, asked=0, **options):
     variables = [sym.Variable(name, dtype=str(array.dtype)) for name, array in zip("qkv", operands)]
     symbol = sym.contrib.attention(*variables, **options)
     arrays = dict(zip("qkv", operands))
-    return amp.Executor(symbol, arrays, {}, {}, grad_req="write")
+    return amp.TrainingExecutor(symbol, arrays, {}, {}, grad_req="write")
 
 
 def gradients(operands, heads, **options):

@@ -94,11 +94,14 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False, grad_req='null', memory_budget=None, count_denormals=False)",
+    "machine='this', tune=False, count_denormals=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
-    amp.Executor.forward: "(self, is_train=False, *args, **kwargs)",
-    amp.Executor.backward: "(self, head_gradients=None, retain=False)",
-    amp.Executor.profile_training: "(self, *args, runs=20, **kwargs)",
+    amp.TrainingExecutor: "(sym, arg_params, aux_params, input_shapes, *, grad_req='write', input_dtypes=None, "
+    "backend=None, reduce_precision=None, mode='fast', num_threads=None, tiling_accum=None, tile_k=None, "
+    "machine='this', memory_budget=None, count_denormals=False)",
+    amp.TrainingExecutor.forward: "(self, is_train=False, *args, **kwargs)",
+    amp.TrainingExecutor.backward: "(self, head_gradients=None, retain=False)",
+    amp.TrainingExecutor.profile_training: "(self, *args, runs=20, **kwargs)",
     amp.Executor.run_monitored: "(self, callback, *args, **kwargs)",
     amp.Executor.profile: "(self, *args, runs=20, **kwargs)",
     amp.Executor.reshape: "(self, input_shapes=None, **shapes)",
@@ -144,9 +147,9 @@ SIGNATURES = {
     mx.gluon.data.DataLoader: "(dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, "
     "batch_sampler=None, batchify_fn=None, num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, "
     "thread_pool=False, timeout=120, auto_reload=False, try_nopython=None)",
-    amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
-    amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None) -> amp.sym.symbol.Symbol",
-    amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None) -> amp.sym.symbol.Symbol",
+    amp.sym.Activation: "(data=None, act_type=<required>, name=None, attr=None)",
+    amp.sym.elemwise_add: "(lhs=None, rhs=None, name=None, attr=None)",
+    amp.sym.clip: "(data=None, a_min=<required>, a_max=<required>, name=None, attr=None)",
 }
 
 SYMBOL_MEMBERS = """as_nd_ndarray as_np_ndarray attr attr_dict bind debug_str eval get_backend_symbol get_children
@@ -170,8 +173,9 @@ BLOCK_MEMBERS = "forward hybridize imports input_names list_outputs optimize_for
 BLOCK_PARAMETER_MEMBERS = """arrays cast collect_params export infer_shape initialize load_parameters params
 save_parameters""".split()
 
-EXECUTOR_MEMBERS = """input_dtypes input_names input_shapes output_dtypes output_names
-output_shapes profile reshape run_monitored summary symbol""".split()
+BOUND_MODEL_MEMBERS = """alternate_counts close flushed_counts input_dtypes input_names input_shapes is_closed
+output_dtypes output_names output_shapes profile summary symbol""".split()
+TRAINING_MEMBERS = "backward forward gradients profile_training training_summary".split()
 
 BOUND_SYMBOL_MEMBERS = """arg_arrays arg_dict aux_arrays aux_dict backward copy_params_from debug_str
 forward grad_arrays grad_dict output_dict outputs reshape set_monitor_callback""".split()
@@ -192,12 +196,17 @@ NDARRAY_MEMBERS = (
 
 @pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__qualname__)
 def test_signatures(function):
-    assert str(inspect.signature(function)) == SIGNATURES[function]
+    """Types are in test_types.py."""
+    signature = inspect.signature(function)
+    bare = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    text = str(signature.replace(parameters=bare, return_annotation=signature.empty))
+    assert text == SIGNATURES[function]
 
 
 NAMES = """
-ArgumentError AttrScope Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError Symbol
-UnsupportedError alternate attribute base convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
+ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError
+Symbol TrainingExecutor UnsupportedError alternate attribute base convert_hybrid_block convert_model convert_symbol
+cpu_info disable_amp
 disable_graphamp dtype_name gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
 mark_backward model_zoo name nd ndarray save_checkpoint sym symbol
@@ -224,7 +233,9 @@ def test_names_of_the_package():
         (mx.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
         (mx.mod.Module, MODULE_MEMBERS),
         (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
-        (amp.Executor, EXECUTOR_MEMBERS),
+        (amp.Executor, ["reshape", "run_monitored"]),
+        (amp.Executor.__base__, BOUND_MODEL_MEMBERS),
+        (amp.TrainingExecutor, TRAINING_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
         (mx.gluon.SymbolBlock, BLOCK_MEMBERS),
         (mx.gluon.SymbolBlock.__base__, BLOCK_PARAMETER_MEMBERS),
@@ -242,8 +253,9 @@ def public_objects():
             if isinstance(value, (type, types.FunctionType)):
                 yield f"{module.__name__}.{name}", value
     of_symbols = (amp.Symbol, amp.sym.fluent.FluentMethods, amp.sym.inference.Inference)
+    executors = (amp.Executor.__base__, amp.Executor, amp.TrainingExecutor)
     of_blocks = (mx.gluon.SymbolBlock, mx.gluon.SymbolBlock.__base__)
-    for owner in (*of_symbols, *of_blocks, amp.Executor, amp.NDArray):
+    for owner in (*of_symbols, *of_blocks, *executors, amp.NDArray):
         for name, value in vars(owner).items():
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", value

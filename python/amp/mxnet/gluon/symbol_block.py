@@ -5,8 +5,9 @@ import os
 
 from ... import _autocast, _devices, _random_key, _recording, _trace, sym
 from ..._arrays import flattened, readable
+from ..._execution.bound_model import near_matches
 from ...base import ArgumentError, GraphError, dtype_name
-from ...executor import Executor, near_matches
+from ...executor import Executor
 from ...sym import Symbol
 from ..monitor.runs import MonitoredRuns
 from . import dynamic_graphs

@@ -2,7 +2,7 @@
 
 import types
 
-from ..._gradient_runs import array_of
+from ..._execution.gradient_runs import array_of
 from ..bound_symbol import BoundSymbol
 from ..monitor.runs import monitor_of
 

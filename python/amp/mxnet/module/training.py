@@ -5,7 +5,7 @@ import warnings
 
 from ... import _autocast, nd
 from ..._arrays import readable
-from ..._gradient_runs import requests_of
+from ..._execution.gradient_runs import requests_of
 from ..._paths import write_file
 from ...base import ArgumentError
 from ...executor import gradient_runs

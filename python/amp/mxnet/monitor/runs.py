@@ -1,7 +1,7 @@
 """What monitors are shown: each tensor of a run, computed once more by a plan in which all of them are outputs."""
 
 from ... import nd
-from ..._gradient_runs import GradientRuns, array_of
+from ..._execution.gradient_runs import GradientRuns, array_of
 from ..._options.executor import settings_of_gradients
 from ...base import ArgumentError
 from .graph import MonitoredGraph

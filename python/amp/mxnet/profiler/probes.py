@@ -7,8 +7,8 @@ import functools
 import threading
 
 from ... import _invoke, _recording
-from ..._gradient_runs import GradientRuns
-from ...executor import Executor
+from ..._execution.bound_model import BoundModel
+from ..._execution.gradient_runs import GradientRuns
 from ..operator import custom, custom_nodes
 from .events import MEMORY, now
 
@@ -36,7 +36,7 @@ class Probes:
         if self._settings[SYMBOLIC]:
             self._replace(_recording, "run_graph", self._measured("graph", lambda _, name, *__: name))
             forward = self._measured("graph", lambda run, *_: run.symbol.name)
-            self._replace(Executor, "__call__", forward)
+            self._replace(BoundModel, "__call__", forward)
             self._replace(GradientRuns, "forward", forward)
             backward = self._measured("graph", lambda run, *_: f"_backward_{run.symbol.name}")
             self._replace(GradientRuns, "backward", backward)

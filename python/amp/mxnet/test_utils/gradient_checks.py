@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import nd
-from ..._gradient_runs import requests_of
+from ..._execution.gradient_runs import requests_of
 from ...base import ArgumentError
 from ...sym import Variable
 from .arrays import arrays_of, states_of

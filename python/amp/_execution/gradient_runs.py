@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from . import _core, _random_key
-from ._arrays import readable
-from ._core import NDArray
-from .base import ArgumentError, did_you_mean
-from .sym import Symbol
+from .. import _core, _random_key
+from .._arrays import readable
+from .._core import NDArray
+from ..base import ArgumentError, did_you_mean
+from ..sym import Symbol
 
 REQUESTS = ("write", "add", "null")
 

@@ -1,0 +1,1 @@
+"""What executors consist of: runs, where parameters came from, copies."""

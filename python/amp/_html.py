@@ -1,0 +1,39 @@
+"""What notebooks show of objects."""
+
+from html import escape
+from typing import Any
+
+
+def table(title, rows, header=()):
+    """A table with a caption; cells are any values."""
+    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{escape(title)}</caption>{f'<tr>{head}</tr>' if head else ''}{body}</table>"
+
+
+def symbol_table(symbol: Any) -> str:
+    """What a Symbol consists of: how many names of each kind, and the first of them."""
+    kinds = (
+        ("arguments", symbol.list_arguments()),
+        ("auxiliary states", symbol.list_auxiliary_states()),
+        ("outputs of nodes", symbol.get_internals().list_outputs()),
+        ("outputs", symbol.list_outputs()),
+    )
+    rows = [(kind, len(names), ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")) for kind, names in kinds]
+    return table(f"Symbol {symbol.name or ''}".strip(), rows, ("", "number", "names"))
+
+
+def report_table(report: Any) -> str:
+    """The tensors of a ConversionReport, each with the reason of its dtype."""
+    rows = [
+        (
+            tensor["name"],
+            tensor["kind"] if tensor["op"] == "null" else tensor["op"],
+            tensor["before"],
+            tensor["dtype"],
+            tensor["reason"]["text"],
+        )
+        for tensor in report.tensors
+    ]
+    title = f"Conversion to {report.options['target_dtype']}: {report.totals['casts']['run_time']} casts in every run"
+    return table(title, rows, ("tensor", "what", "before", "dtype", "reason"))
