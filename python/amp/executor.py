@@ -92,6 +92,7 @@ class Executor(BoundModel):
         tile_k: int | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
+        options.pop("grad_req", None)  # 'null', see __new__
         require_options(options, PLAIN, "Executor.__init__()")
         symbol, arrays, types = checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes)
         symbol = with_tiling(symbol, tiling_accum, tile_k)
@@ -148,6 +149,14 @@ class Executor(BoundModel):
         return reshaped
 
     if not TYPE_CHECKING:
+
+        def __new__(cls, *args, grad_req="null", **options):
+            """With `grad_req`, which type checkers do not know here: a TrainingExecutor, as before it had a name."""
+            if isinstance(grad_req, str) and grad_req == "null":
+                return super().__new__(cls)
+            from .training_executor import TrainingExecutor
+
+            return TrainingExecutor(*args, grad_req=grad_req, **options)
 
         def __getattr__(self, name):
             hint = "; amp.TrainingExecutor has it" if name in _OF_GRADIENTS else ""

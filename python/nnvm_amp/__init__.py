@@ -25,7 +25,7 @@ def _load():
     if problem is not None and (found is None or _is_this_package(found.origin)):
         raise problem  # it says why the extension does not load
     raise ImportError(
-        f"nnvm_amp needs its own package amp, but 'amp' is {found.origin or list(found.submodule_search_locations)}, of "
+        f"nnvm_amp needs its own package amp, but 'amp' is {found.origin or [*found.submodule_search_locations]}, of "
         "another distribution. Both install a folder 'amp', so an environment can have one of them. To have this one:\n"
         f"    {sys.executable} -m pip uninstall amp\n"
         f"    {sys.executable} -m pip install --force-reinstall --no-deps nnvm-amp"

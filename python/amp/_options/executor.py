@@ -195,6 +195,7 @@ def with_executor_options(runs: str, order: str) -> Callable[[Class], Class]:
         positional = [p for p in own.values() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         named = [own[name] if name in own else _parameter(name) for name in order.split()]
         cls.__init__.__signature__ = inspect.Signature([*positional, *named])
+        cls.__signature__ = cls.__init__.__signature__.replace(parameters=[*positional[1:], *named])
         cls.__doc__ = re.sub(
             r"^    \{(\w+)\}$", lambda match: description(match[1], OPTIONS[match[1]].doc, 120), cls.__doc__, flags=re.M
         )

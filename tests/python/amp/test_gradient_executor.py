@@ -145,7 +145,7 @@ def test_each_class_has_what_works():
     assert not {"reshape", "run_monitored"} & set(dir(amp.TrainingExecutor))
     assert not hasattr(plain, "nothing")
     for executor, other, options in (
-        (amp.Executor, "amp.TrainingExecutor", ({"grad_req": "write"}, {"memory_budget": 1})),
+        (amp.Executor, "amp.TrainingExecutor", ({"memory_budget": 1},)),
         (amp.TrainingExecutor, "amp.Executor", ({"monitor": True}, {"tune": True})),
     ):
         for option in options:
@@ -241,3 +241,13 @@ def test_a_budget_of_memory():
     for wrong, message in ((1, "budget"), (-1, "a number of bytes"), ("1 GB", "a number of bytes")):
         with pytest.raises(amp.ArgumentError, match=message):
             amp.TrainingExecutor(net, arrays, {}, {}, grad_req="write", memory_budget=wrong)
+
+
+def test_an_executor_with_a_request_is_one_with_gradients():
+    x = amp.sym.Variable("x")
+    run = amp.Executor(x * x, {"x": amp.nd.array([3.0])}, {}, {}, grad_req="write")
+    assert type(run) is amp.TrainingExecutor
+    run.forward(is_train=True)
+    run.backward()
+    assert run.gradients["x"].asnumpy().tolist() == [6.0]
+    assert type(amp.Executor(x, {}, {}, {"x": (1,)}, grad_req="null")) is amp.Executor
