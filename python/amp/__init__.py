@@ -121,7 +121,7 @@ def _moved(attribute_name):
     if attribute_name not in dir(mxnet):
         from .base import did_you_mean
 
-        hint = did_you_mean(attribute_name, __dir__())
+        hint = did_you_mean(attribute_name, __dir__()) or "; dir(amp) lists what it has, amp.mxnet MXNet's names"
         raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}{hint}")
     warnings.warn(
         f"amp.{attribute_name} is now amp.mxnet.{attribute_name}; the old name goes with the next release",

@@ -2,6 +2,9 @@
 
 import re
 
+from . import _core
+from .base import did_you_mean
+
 INT8 = "int8 quantization is not supported; amp.convert_model converts to bfloat16"
 SPARSE = "sparse arrays are not supported"
 GPU = "MXNet has this operator for GPUs alone"
@@ -33,6 +36,11 @@ _FAMILIES = {
     r"IdentityAttachKLSparseReg": PYTHON,
 }
 
+_OF_PROGRAMS = (
+    ". docs/operators_of_mxnet.md lists all that are; an operator that a program brings is a class of "
+    "mx.operator.CustomOp, which graphs have as Custom"
+)
+
 
 def reason(name):
     """Why there is no operator of this name, or None for a name without a reason."""
@@ -44,9 +52,11 @@ def explained(error):
     text, mark, names = str(error).partition("operators that are not registered: ")
     if not mark:
         return error
-    return type(error)(text + mark + ", ".join(map(_with_reason, names.split(", "))))
+    names = names.split(", ")
+    own = "" if all(map(reason, names)) else _OF_PROGRAMS
+    return type(error)(text + mark + ", ".join(map(_with_reason, names)) + own)
 
 
 def _with_reason(name):
-    why = reason(name)
+    why = reason(name) or did_you_mean(name, _core.operator_names()).removeprefix("; ")
     return f"{name} ({why})" if why else name

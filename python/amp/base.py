@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from . import _core
@@ -44,8 +45,17 @@ def did_you_mean(name, candidates):
     """ "; did you mean 'a', 'b'?", the end of an error message about an unknown name; '' where nothing is close."""
     from difflib import get_close_matches
 
-    close = get_close_matches(str(name), list(candidates))
+    name, candidates = str(name), list(candidates)
+    longer = [candidate for candidate in candidates if candidate.startswith(f"{name}_")]  # a node's outputs
+    close = list(dict.fromkeys([*longer, *get_close_matches(name, candidates)]))[:3]
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+
+
+def log(text, *values):
+    """Tells Python's `logging` of what was done: logger "amp", level INFO. Nobody listens who has not imported it."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger("amp").info(text, *values)
 
 
 def cpu_info() -> dict[str, Any]:

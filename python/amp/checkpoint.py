@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from . import _core, sym
 from ._arrays import readable_dict
+from ._execution.parameter_files import ParameterFile, remember
 from ._paths import encoded
-from .base import ArgumentError, dtype_name
+from .base import ArgumentError, GraphError, dtype_name, log
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -21,16 +23,42 @@ def load(symbol_file: Path, params_file: Path) -> tuple[sym.Symbol, dict[str, ND
 
     The files are those that MXNet's `export`, `save_checkpoint` and (where its names are those of the
     symbol's variables) `save_parameters` write. Raises GraphError for a damaged file and for arrays
-    that the symbol has no variable for, UnsupportedError for operators that are not supported (naming all
-    of them) and ArgumentError for a file that cannot be opened.
+    that the symbol has no variable for (it names some), UnsupportedError for operators that are not supported (naming
+    all of them) and ArgumentError for a file that cannot be opened.
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
     >>> args["fc_weight"].shape
     (3, 4)
     """
+    model = load_leniently(symbol_file, params_file)
+    _require_variables(params_file, *model)
+    return model
+
+
+def load_leniently(symbol_file, params_file):
+    """What `load` gives, with whatever else the parameter file holds, as MXNet does."""
     symbol = sym.load(symbol_file)
+    file = ParameterFile(params_file)
     arg_params, aux_params = _core.load_model_params(encoded(params_file), symbol._handle)
+    remember(file, {**arg_params, **aux_params})
+    log("loaded %s: %d arrays", params_file, len(arg_params) + len(aux_params))
     return symbol, arg_params, aux_params
+
+
+def _require_variables(params_file, symbol, arg_params, aux_params):
+    arguments, states = set(symbol.list_arguments()), set(symbol.list_auxiliary_states())
+    strange = [name for name in arg_params if name not in arguments] + [
+        name for name in aux_params if name not in states
+    ]
+    if not strange:
+        return
+    some = ", ".join(strange[:3]) + (f" and {len(strange) - 3} more" if len(strange) > 3 else "")
+    missing = len((arguments | states) - {*arg_params, *aux_params})
+    raise GraphError(
+        f"{os.fsdecode(encoded(params_file))}: the symbol has no variable for {len(strange)} of its "
+        f"{len(arg_params) + len(aux_params)} arrays: {some}; {missing} variables have no array. Are these the "
+        "parameters of another model? amp.nd.load reads them without a symbol"
+    )
 
 
 def load_checkpoint(prefix: Path, epoch: int) -> tuple[sym.Symbol, dict[str, NDArray], dict[str, NDArray]]:
@@ -41,6 +69,11 @@ def load_checkpoint(prefix: Path, epoch: int) -> tuple[sym.Symbol, dict[str, NDA
     ['relu_output']
     """
     return load(*_files(prefix, epoch))
+
+
+def load_checkpoint_leniently(prefix, epoch):
+    """What `load_checkpoint` gives, with whatever else the parameter file holds, as MXNet does."""
+    return load_leniently(*_files(prefix, epoch))
 
 
 def save_checkpoint(

@@ -11,7 +11,7 @@ from . import _core
 from ._arrays import readable_dict
 from ._options.conversion import by_name, check_options, declared_dtype, is_float, is_one_dtype
 from ._options.signatures import MXNETS, with_options
-from .base import ArgumentError, dtype_name
+from .base import ArgumentError, dtype_name, log
 from .sym import Symbol
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def _run(sym, options, convert_with):
     checked, unmatched = check_options(sym, options)
     model = convert_with(checked)
     model["unknown_names"] = [*model["unknown_names"], *unmatched]
+    log("converted to %s, policy %s", checked.get("target_dtype", "bfloat16"), checked.get("policy", "default"))
     return model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import warnings
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from ._options.executor import (
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError
+from .base import ArgumentError, log
 from .sym import Symbol
 from .sym.slots import inputs_of
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from ._options.typed import ExecutorOptions
     from ._types import ArrayLike, Arrays, DTypes, Shape, Shapes
 
-_log = logging.getLogger("amp")
 _OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profile_training")
 
 
@@ -105,7 +103,7 @@ class Executor(BoundModel):
         begin = time.perf_counter()
         handle = bind(symbol, arrays, arrays, types, **options)
         self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
-        _log.info("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
+        log("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
 
     def run_monitored(
         self,
@@ -142,7 +140,7 @@ class Executor(BoundModel):
         >>> run.reshape(data=(8, 4)).output_shapes
         [(8, 3)]
         """
-        changed = {**require_shapes(input_shapes if input_shapes is not None else {}), **shapes}
+        changed = {**require_shapes({} if input_shapes is None else input_shapes), **require_shapes(shapes)}
         reshaped = Executor.__new__(Executor)
         reshaped._set(self._handle.reshape(changed), self._accepted_names)
         reshaped._origin = self._origin.with_shapes(changed)
@@ -243,7 +241,18 @@ def require_shapes(shapes):
     if not isinstance(shapes, Mapping):
         hint = f"; write {{'data': {shapes!r}}}" if isinstance(shapes, (tuple, list)) else ""
         raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}{hint}")
+    for name, shape in shapes.items():
+        if isinstance(shape, (list, tuple)) and any(map(_is_unknown, shape)):
+            raise ArgumentError(
+                f"input_shapes: {name!r} is {tuple(shape)}: a model is bound to known sizes; give a number, and "
+                "`reshape` makes executors for others"
+            )
     return dict(shapes)
+
+
+def _is_unknown(size):
+    """What says elsewhere that any size will do."""
+    return size is None or isinstance(size, (int, np.integer)) and size < 0
 
 
 def _input_types(shapes, dtypes):

@@ -303,10 +303,13 @@ OPTIONS = {
     "minimize": Option(
         None,
         _minimize,
-        "what policy 'optimal' makes as small as possible: the predicted 'time' of a run (default; needs a machine and "
-        "the shapes of all inputs) or the number of 'casts'.",
+        "what policy 'optimal' makes as small as possible: the predicted 'time' of a run, which needs a machine and "
+        "the shapes of all inputs, or the number of 'casts'. By default time where a machine is named, else casts.",
         "--minimize",
-        {"choices": MINIMIZED, "help": "of policy optimal: what is made as small as possible (default: time)"},
+        {
+            "choices": MINIMIZED,
+            "help": "of policy optimal: what is made small (default: time, or casts if no machine is named)",
+        },
     ),
     "force": Option(
         None,
@@ -351,14 +354,14 @@ OPTIONS = {
         "`excluded_sym_names`.",
     ),
     "machine": Option(
-        None,
+        "any",
         machine_name,
         "whose speed decides: 'this' machine, a class of machines ('avx2', 'avx512_core', 'avx512_bf16_fast', "
         "'avx512_bf16_slow', 'avx512_bf16_wide', 'avx512_amx'), a machine file, or 'any': no times are known. Policies "
-        "'default' and 'optimal' then use low precision where it pays, which needs the shapes of all inputs. By "
-        "default 'any', and 'this' where policy 'optimal' minimises time.",
+        "'default' and 'optimal' use low precision where it pays on that machine, which needs the shapes of all "
+        "inputs. A file may run anywhere, hence 'any' by default; executors, which run here, have 'this'.",
         "--machine",
-        {"metavar": "MACHINE", "help": "'this', 'any', a class or a file: low precision where it pays there"},
+        {"metavar": "MACHINE", "help": "'this', 'any' (default), a class or a file: low precision where it pays there"},
     ),
 }
 

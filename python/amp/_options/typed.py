@@ -22,7 +22,7 @@ class KeywordOptions(TypedDict, total=False):
     training: bool
     preset: Literal["mp0", "mp1", "mp2", "mp3", "mp4"] | Mapping[str, Any] | None
     categories: Mapping[str, Literal["allow", "infer", "deny"]] | None
-    machine: str | os.PathLike[str] | None
+    machine: str | os.PathLike[str]
 
 
 class ConversionOptions(KeywordOptions, total=False):

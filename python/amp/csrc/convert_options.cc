@@ -39,13 +39,6 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
   return categories;
 }
 
-// Policy optimal needs one to predict times; elsewhere decisions know none unless they are told.
-std::shared_ptr<const Machine> MachineOf(const py::dict& options, const ConvertOptions& result) {
-  const bool predicts =
-      result.policy == PrecisionPolicy::kOptimal && result.minimize.value_or(Minimize::kTime) == Minimize::kTime;
-  return FindMachine(ValueOf<std::string>(options, "machine").value_or(predicts ? "this" : "any"), EffectiveThreads(0));
-}
-
 }  // namespace
 
 std::map<std::string, DType> DTypeMapOf(const py::dict& dtypes) {
@@ -71,7 +64,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.output_dtypes = dtypes("output_dtypes");
   result.training = FlagOf(options, "training");
   result.preset = PresetOf(options);
-  result.machine = MachineOf(options, result);
+  result.machine = FindMachine(ValueOf<std::string>(options, "machine").value_or("any"), EffectiveThreads(0));
   result.categories = CategoriesOf(options);
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ from .forms import Classic, Structural
 from .inception import inception_v3
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Callable
+    from typing import Any, Literal, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 FORMS = ("1.x", "2.0")
 
@@ -33,6 +37,22 @@ NETWORKS = {
 }
 
 
+def _without_downloads(function: Function) -> Function:
+    """Arguments of MXNet's function that ask for what this package does not bring raise ArgumentError."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        asked = [name for name in ("pretrained", "root", "ctx", "device") if name in kwargs]
+        if asked:
+            raise ArgumentError(
+                f"{asked[0]}: symbols come without parameters, on no device; seeded_params makes random ones, amp.load "
+                "reads files, and mx.gluon.model_zoo has MXNet's arguments"
+            )
+        return function(*args, **kwargs)
+
+    return call
+
+
 def list_models() -> list[str]:
     """Names that `get_model` knows.
 
@@ -42,6 +62,7 @@ def list_models() -> list[str]:
     return list(NETWORKS)
 
 
+@_without_downloads
 def get_model(
     name: str, classes: int = 1000, prefix: str | None = None, *, form: Literal["1.x", "2.0"] = "1.x"
 ) -> Symbol:

@@ -147,7 +147,7 @@ class FeedForward:
     @staticmethod
     def load(prefix, epoch, ctx=None, **kwargs):
         """The model of `<prefix>-symbol.json` and `<prefix>-<epoch>.params`; `kwargs` are those of FeedForward."""
-        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint_leniently(prefix, epoch)
         return FeedForward(symbol, ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
 
     @staticmethod

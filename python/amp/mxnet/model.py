@@ -2,7 +2,7 @@
 
 from .. import nd
 from ..base import GraphError
-from ..checkpoint import load_checkpoint, save_checkpoint
+from ..checkpoint import load_checkpoint_leniently, save_checkpoint
 from ._feed_forward import FeedForward
 from ._kvstore_updates import (  # noqa: F401 - training loops of programs use them
     _create_kvstore,
@@ -14,6 +14,18 @@ from ._missing import getter
 from .callback import BatchEndParam
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+
+
+def load_checkpoint(prefix, epoch):
+    """(Symbol, arg_params, aux_params) of `<prefix>-symbol.json` and `<prefix>-<epoch, four digits>.params`.
+
+    Arrays that the symbol has no variable for are among them, as in MXNet. Errors are those of `amp.load`.
+
+    >>> sym, args, aux = mx.model.load_checkpoint("model", 0)
+    >>> sym.list_outputs()
+    ['relu_output']
+    """
+    return load_checkpoint_leniently(prefix, epoch)
 
 
 def load_params(prefix, epoch):

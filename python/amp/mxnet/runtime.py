@@ -7,7 +7,7 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 _THERE = "F16C INT64_TENSOR_SIZE MKLDNN ONEDNN OPENMP SIGNAL_HANDLER".split()
 _NOT_THERE = (
-    "BLAS_APPLE BLAS_ATLAS BLAS_MKL BLAS_OPEN CAFFE CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2 CPU_SSE4A CUDA CUDA_RTC CUDNN CXX14 "
+    "BLAS_APPLE BLAS_ATLAS BLAS_MKL BLAS_OPEN CAFFE CPU_SSE4A CUDA CUDA_RTC CUDNN CXX14 "
     "DEBUG DIST_KVSTORE JEMALLOC LAPACK NCCL OPENCV PROFILER SSE TENSORRT TVM_OP"
 ).split()
 
@@ -63,7 +63,9 @@ def feature_list():
     ['BLAS_APPLE', 'BLAS_ATLAS', 'BLAS_MKL']
     """
     isa = cpu_info()["isa"].lower()
-    flags = {"CPU_SSE": True, "CPU_SSE2": True, "CPU_AVX": "avx" in isa, "CPU_AVX2": "avx" in isa}
+    has_avx2 = "avx" in isa  # of oneDNN's names for sets of instructions, each contains those before it
+    flags = {"CPU_SSE": True, "CPU_SSE2": True, "CPU_AVX": has_avx2, "CPU_AVX2": has_avx2}
+    flags.update(dict.fromkeys(("CPU_SSE3", "CPU_SSE4_1", "CPU_SSE4_2"), has_avx2 or "sse41" in isa))
     flags.update(dict.fromkeys(_THERE, True))
     flags.update(dict.fromkeys(_NOT_THERE, False))
     return [Feature(name, flags[name]) for name in sorted(flags)]

@@ -132,7 +132,8 @@ std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
   if (options.minimize && !is_optimal) {
     Throw<ArgumentError>("minimize: expected policy 'optimal', got '{}'", NameOf(options.policy));
   }
-  if (is_optimal) return options.minimize.value_or(Minimize::kTime);
+  const Minimize known = options.machine != nullptr ? Minimize::kTime : Minimize::kCasts;
+  if (is_optimal) return options.minimize.value_or(known);
   const bool asks_machine = options.policy == PrecisionPolicy::kDefault && options.machine != nullptr;
   return asks_machine ? std::optional(Minimize::kTime) : std::nullopt;
 }
@@ -156,7 +157,7 @@ std::vector<bool> TimedEntries(const Graph& graph) {
 // The machine can predict times of tensors with known shapes alone.
 void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
   if (options.machine == nullptr) {
-    throw ArgumentError("policy 'optimal' predicts times, which needs a machine; minimize='casts' needs none");
+    throw ArgumentError("minimize='time' needs a machine: machine='this', a class or a file; minimize='casts' does not");
   }
   std::vector<std::string> unknown;
   const std::vector<bool> timed = TimedEntries(graph);

@@ -543,7 +543,8 @@ TEST(OptimalPolicy, MinimizeBelongsToOneAnother) {
 TEST(OptimalPolicy, TimesNeedAMachineAndShapes) {
   const Symbol symbol = Gemm("fc", Var("x"));
   const Model typed = MakeTyped(symbol);
-  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(typed, {.policy = PrecisionPolicy::kOptimal}); }), "a machine");
+  const ConvertOptions timed{.policy = PrecisionPolicy::kOptimal, .minimize = Minimize::kTime};
+  EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(typed, timed); }), "a machine");
   const Model unknown(symbol.ToGraph(), {{"x", {DType::kFloat32, {}}}, {"fc_w", {DType::kFloat32, {}}}});
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { Decide(unknown, Fastest()); }), "x, fc_w, fc_output");
   ConvertOptions by_default = Fastest();

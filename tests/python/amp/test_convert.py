@@ -368,7 +368,7 @@ def test_reports_come_last(model):
         ({"minimize": "casts"}, "minimize: expected policy 'optimal', got 'default'"),
         ({"minimize": "casts", "policy": "mxnet"}, "minimize: expected policy 'optimal', got 'mxnet'"),
         ({"minimize": "bytes", "policy": "optimal"}, "minimize: expected 'time' or 'casts', got 'bytes'"),
-        ({"policy": "optimal"}, "policy 'optimal' predicts times, which needs a machine"),
+        ({"policy": "optimal", "minimize": "time"}, "minimize='time' needs a machine"),
         ({"target_dtype": "float32"}, "target_dtype: expected bfloat16 or float16, got float32"),
         (
             {"target_dtype_ops": "FullyConnected"},

@@ -113,10 +113,16 @@ def test_report_and_reasons():
     assert report.certificate is None and report.predicted is None and "minimize" not in report.options
 
 
-def test_time_needs_a_machine(any_machine):
-    for options in ({}, {"minimize": "time"}):
-        with pytest.raises(amp.ArgumentError, match="needs a machine; minimize='casts' needs none"):
-            amp.convert_model(*small_model(), policy="optimal", input_shapes={"data": (2, 4)}, **options)
+@pytest.mark.parametrize("named", [{}, {"machine": "any"}])
+def test_time_needs_a_machine(named):
+    shapes = {"data": (2, 4)}
+    with pytest.raises(amp.ArgumentError, match="minimize='time' needs a machine: machine='this'"):
+        amp.convert_model(*small_model(), policy="optimal", input_shapes=shapes, minimize="time", **named)
+    *_, report = amp.convert_model(*small_model(), policy="optimal", return_report=True, **named)
+    assert report.options["minimize"] == "casts" and report.machine is None
+    timed = {"input_shapes": shapes, "machine": "avx512_core", "return_report": True}
+    *_, report = amp.convert_model(*small_model(), policy="optimal", **timed)
+    assert report.options["minimize"] == "time" and report.machine["name"] == "avx512_core"
 
 
 def test_command_line(tmp_path, capsys):

@@ -75,7 +75,7 @@ MODULES = [
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
 ADDITIONS = (
     "widest_dtype_ops=None, policy='default', minimize=None, force=None, output_dtypes=None, fold_batch_norm=None, "
-    "training=False, preset=None, categories=None, machine=None, "
+    "training=False, preset=None, categories=None, machine='any', "
 )
 WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
 

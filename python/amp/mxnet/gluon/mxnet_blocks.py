@@ -121,7 +121,7 @@ def _exported(block):
         symbol_file, params_file = Path(folder, "block-symbol.json"), Path(folder, "block-0000.params")
         try:
             if params_file.exists():
-                symbol, args, aux = checkpoint.load(symbol_file, params_file)
+                symbol, args, aux = checkpoint.load_leniently(symbol_file, params_file)
             else:  # 2.0 writes none for a block without parameters
                 symbol, args, aux = sym.load(symbol_file), {}, {}
         except Error as error:  # the files are ours: their names say nothing to the caller

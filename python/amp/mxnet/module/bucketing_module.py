@@ -239,7 +239,11 @@ class BucketingModule(BaseModule):
     def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
         """A BucketingModule with the parameters of `<prefix>-<epoch>.params`; not bound yet."""
         return BucketingModule.load_dict(
-            None, sym_gen, default_bucket_key, *checkpoint.load_checkpoint(prefix, epoch)[1:], **kwargs
+            None,
+            sym_gen,
+            default_bucket_key,
+            *checkpoint.load_checkpoint_leniently(prefix, epoch)[1:],
+            **kwargs,
         )
 
     @staticmethod

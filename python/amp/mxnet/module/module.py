@@ -93,7 +93,7 @@ class Module(ParametersOfModule, TrainingOfModule, ModuleStates, BaseModule):
         >>> mod.output_shapes
         [('relu_output', (2, 3))]
         """
-        symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+        symbol, arg_params, aux_params = checkpoint.load_checkpoint_leniently(prefix, epoch)
         module = Module(symbol, **kwargs)
         module._arg_params, module._aux_params = arg_params, aux_params
         if load_optimizer_states:

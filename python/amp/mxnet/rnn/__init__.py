@@ -71,7 +71,7 @@ def load_rnn_checkpoint(cells, prefix, epoch):
     >>> mx.rnn.load_rnn_checkpoint(cell, "model", 0)[0].list_outputs()
     ['relu_output']
     """
-    symbol, arg_params, aux_params = checkpoint.load_checkpoint(prefix, epoch)
+    symbol, arg_params, aux_params = checkpoint.load_checkpoint_leniently(prefix, epoch)
     for cell in _list(cells):
         arg_params = cell.pack_weights(arg_params)
     return symbol, arg_params, aux_params
