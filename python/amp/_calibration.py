@@ -7,23 +7,27 @@ from ._machine_file import ONEDNN
 from .executor import bind
 
 _RUNS, _ROUNDS = 3, 4
+_PLANNING = 0.3  # of the time that a model takes
 
 
-def steps_of(model, reduce_precision, kernels):
+def steps_of(model, reduce_precision, kernels, progress=lambda done: None):
     """What profiles know of the steps that oneDNN computes, and of those that each own kernel can.
 
     Plans take turns, and the least time of several rounds counts: other programs slow a machine for seconds.
+    `progress` is called with the part that is done.
     """
-    runs = []
-    for kernel in ("", *kernels):
+    runs, plans = [], ("", *kernels)
+    for number, kernel in enumerate(plans):
         run = _Run(model, reduce_precision, kernel)
         if run.has_samples():  # the others give their memory back: a plan takes some hundred MB
             runs.append(run)
+        progress(_PLANNING * (number + 1) / len(plans))
     random = np.random.default_rng(1)
     arrays = [random.standard_normal(shape, dtype=np.float32) for shape in model.inputs.values()]
-    for _ in range(_ROUNDS):
-        for run in runs:
+    for number in range(_ROUNDS):
+        for place, run in enumerate(runs):
             run.profile(dict(zip(model.inputs, arrays)))
+            progress(_PLANNING + (1 - _PLANNING) * (number + (place + 1) / len(runs)) / _ROUNDS)
     return [step for run in runs for step in run.steps]
 
 
@@ -69,16 +73,17 @@ class _Run:
         return not self.emulates or " bfloat16" in step["group"]
 
 
-def measure(progress=lambda done: None, rounds=1):
+def measure(progress=lambda done: None, rounds=1, kept=None):
     """Profiled steps of many small graphs and some networks; takes some minutes a round. `progress` is called with the
     part that is done.
 
     Each graph is run as oneDNN computes it, and once more with each own kernel wherever it can take its place.
     The least time of all rounds counts: a plan may be slow for as long as it lives, because of where its memory lies.
+    `kept` is a mapping that gets the steps of each model by the name of the measurement; what it has is not measured.
     """
-    steps = []
+    steps, kept = [], {} if kept is None else kept
     for number in range(rounds):
-        again = _measure_once(lambda done, before=number: progress((before + done) / rounds))
+        again = _measure_once(_part_of(progress, number / rounds, 1 / rounds), kept, number)
         steps = with_least_times(steps, again)
     return steps
 
@@ -94,12 +99,22 @@ def precisions():
     return (None, low) if info["native_bfloat16"] or info["multiplies_int16"] else (None,)
 
 
-def _measure_once(progress):
-    in_each = precisions()
-    steps, done, number = [], 0, len(in_each) * _calibration_models.num_models()
-    for model, has_choice in _calibration_models.models():
+def _measure_once(progress, kept, number_of_round):
+    steps, done, in_each = [], 0.0, precisions()
+    whole = sum(_calibration_models.costs()) * len(in_each)
+    for number, (model, has_choice) in enumerate(_calibration_models.models()):
+        cost = _calibration_models.costs()[number] / whole
         for precision in in_each:
-            steps += steps_of(model, precision, _core.kernel_names() if has_choice else ())
-            done += 1
-            progress(done / number)
+            name = f"round {number_of_round}, model {number}, {precision['target_dtype'] if precision else 'float32'}"
+            if name not in kept:
+                kernels = _core.kernel_names() if has_choice else ()
+                kept[name] = steps_of(model, precision, kernels, _part_of(progress, done, cost))
+            steps += kept[name]
+            done += cost
+            progress(min(done, 1.0))
     return steps
+
+
+def _part_of(progress, before, size):
+    """The progress of a part of the work."""
+    return lambda done: progress(before + size * done)

@@ -390,6 +390,7 @@ _OTHERS = (
 _CASTS = ((_casts, 60),)
 _STREAMS = ((_stream, 3),)
 _PER_MODEL = 27
+_COST_OF_CHOICE = 10.0  # of a model that is measured by every kernel, relative to one that is not
 # Where own kernels may compute a layer.
 WINDOWS = (_DENSE_WINDOWS, _OTHER_WINDOWS, _DECONVOLUTIONS)
 _WITH_CHOICE = (_CONVOLUTIONS, *WINDOWS, _PRODUCTS, _LARGE_DENSE, _DEPTHWISE, _SCALED)
@@ -428,6 +429,10 @@ def models():
         yield _Network(*network), True
 
 
-def num_models():
-    """How many there are."""
-    return sum(-(-sum(count for _, count in branches) // _PER_MODEL) for branches in _GROUPS) + len(_NETWORKS)
+def costs():
+    """About how long each of `models` takes to measure, relative to the others: with the kernels it has a choice of."""
+    costs = []
+    for branches in _GROUPS:
+        models = -(-sum(count for _, count in branches) // _PER_MODEL)
+        costs += [_COST_OF_CHOICE if branches in _WITH_CHOICE else 1.0] * models
+    return costs + [_COST_OF_CHOICE] * len(_NETWORKS)

@@ -25,7 +25,7 @@ def _print_parameters(facts):
         _print_tensors(f"parameters ({parameters['count']} arrays, not in this file)", parameters["arrays"])
         return
     size = size_text(parameters["bytes"])
-    print(f"parameters ({parameters['count']} arrays, {parameters['elements']:,} numbers, {size})")
+    print(f"parameters ({parameters['count']} arrays, {parameters['elements']:,} values, {size})")
     for name, count in parameters["bytes_by_dtype"].items():
         print(f"  {name:<28} {size_text(count)}")
     if facts["kind"] == "arrays":
@@ -45,7 +45,7 @@ def _print_unknowns(facts):
         return
     print(f"unknown types ({len(facts['unknown'])} tensors, such as {', '.join(facts['unknown'][:3])})")
     for name in facts["resolve"][:10]:
-        print(f"  would be settled by          --input {name}=SHAPE[:DTYPE]")
+        print(f"  would be settled by          --shape {name}=SHAPE[:DTYPE]")
 
 
 def _dims_text(dims):

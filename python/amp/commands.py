@@ -5,44 +5,80 @@ import os
 import sys
 import warnings
 
-from . import _actions, _core, demo
-from ._options.conversion import OPTIONS
-from .base import ArgumentError, Error, dtype_name
+from . import _core, demo
+from ._cli import bench, calibrating, converting, graph, inspecting, operators, running
+from ._cli.inputs import file_spec, random_spec, type_spec
+from ._options.conversion import OPTIONS, TARGETS
+from .base import Error, did_you_mean
 
-USER_ERROR = 2
-INTERRUPTED = 130
+DONE, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+
+EXIT_CODES = {
+    DONE: "done",
+    INTERNAL_ERROR: "an error of this program: please report the traceback",
+    USER_ERROR: "wrong options, a file or model that cannot be used, or too little memory: one line says what",
+    INTERRUPTED: "interrupted (ctrl-C)",
+}
 
 
 def parse(arguments):
     """Options of a command line. Ends the process, as argparse does, where they are wrong."""
-    return _parser().parse_args(arguments)
+    return parser().parse_args(arguments)
 
 
 def run(options):
-    """Runs the chosen command; returns the exit code."""
+    """Runs the chosen command; returns the exit code, one of EXIT_CODES."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_note
             options.command(options)
         sys.stdout.flush()
-        return 0
+        return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # `amp inspect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (Error, OSError) as error:
+        return DONE
+    except _core.InternalError:
+        raise  # Python shows the traceback and ends with INTERNAL_ERROR
+    except (Error, OSError, MemoryError) as error:
         if os.environ.get("AMP_VERBOSE", "0") not in ("", "0"):
             raise
-        is_file = isinstance(error, OSError) and error.filename is not None and error.strerror
-        text = f"{os.fsdecode(error.filename)}: {error.strerror}" if is_file else str(error)
-        text = " ".join(line.strip() for line in text.splitlines() if line.strip())
-        print(f"amp: error: {text or type(error).__name__}", file=sys.stderr)
+        print(f"amp: error: {_text_of(error)}", file=sys.stderr)
         return USER_ERROR
+
+
+def _text_of(error):
+    """One line."""
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory{f': {error}' if str(error) else ''}"
+    is_file = isinstance(error, OSError) and error.filename is not None and error.strerror
+    text = f"{os.fsdecode(error.filename)}: {error.strerror}" if is_file else str(error)
+    return " ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__
 
 
 def _show_note(message, *_):
     print(f"amp: note: {message}", file=sys.stderr)
+
+
+# ---- the parser ----
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, with the command whose help has more."""
+
+    def __init__(self, **options):
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message):
+        self.exit(USER_ERROR, f"{self.prog}: error: {' '.join(message.split())} (see `{self.prog} --help`)\n")
+
+    def _check_value(self, action, value):
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            hint = did_you_mean(value, map(str, action.choices))
+            raise argparse.ArgumentError(action, f"{error.message}{hint}") from None
 
 
 class _PrintVersion(argparse.Action):
@@ -55,19 +91,62 @@ class _PrintVersion(argparse.Action):
         parser.exit()
 
 
-def _parser():
-    parser = argparse.ArgumentParser(prog="amp", description="Inspect, convert and run Apache MXNet models.")
-    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="show the versions of amp and oneDNN and exit")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_inspect(commands)
-    _add_convert(commands)
-    _add_why(commands)
-    _add_diff(commands)
-    _add_run(commands)
-    _add_profile(commands)
-    _add_demo(commands)
-    _add_calibrate(commands)
-    return parser
+class _PrintCompletion(argparse.Action):
+    """Prints what a shell needs to complete commands and options; shtab makes it."""
+
+    def __call__(self, parser, _namespace, shell, *_):
+        try:
+            import shtab
+        except ImportError:
+            parser.error("--print-completion needs shtab: pip install 'nnvm-amp[completion]'")
+        print(shtab.complete(parser, shell))
+        parser.exit()
+
+
+class _Refused(argparse.Action):
+    """An option of other commands that says something else here."""
+
+    def __init__(self, *args, why, **options):
+        super().__init__(*args, help=argparse.SUPPRESS, **options)
+        self._why = why
+
+    def __call__(self, parser, _namespace, value, *_):
+        raise argparse.ArgumentError(self, self._why.format(value))
+
+
+def parser():
+    """The parser of the whole command line; `parser().parse_args(...)` gives what `run` takes."""
+    codes = "\n".join(f"  {code:<5} {meaning}" for code, meaning in EXIT_CODES.items())
+    whole = _Parser(
+        prog="amp",
+        description="Inspect, convert and run Apache MXNet models.",
+        epilog="MODEL is the prefix of MODEL-symbol.json and MODEL-NNNN.params, or a symbol file with a parameter\n"
+        f"file behind it or beside it. `amp COMMAND --help` describes a command.\n\nexit codes:\n{codes}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action=_PrintVersion, nargs=0, help="show the versions of amp and oneDNN and exit")
+    whole.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=("bash", "zsh", "tcsh"),
+        help="print a script that completes commands and options in this shell (needs shtab)",
+    )
+    commands = whole.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in (
+        _add_inspect,
+        _add_convert,
+        _add_why,
+        _add_diff,
+        _add_show,
+        _add_operators,
+        _add_run,
+        _add_bench,
+        _add_profile,
+        _add_calibrate,
+        _add_demo,
+    ):
+        add(commands)
+    return whole
 
 
 def _add_command(commands, name, function, summary):
@@ -77,80 +156,180 @@ def _add_command(commands, name, function, summary):
 
 
 def _add_inspect(commands):
-    command = _add_command(commands, "inspect", _actions.inspect_model, "Show what a model or a file consists of.")
-    command.add_argument("file", help="symbol file (.json), or a parameter file alone (.params, .npz, .npy)")
-    command.add_argument("params", nargs="?", help="parameter file of the symbol")
-    text = "data=1x3x224x224 or data=1x3x224x224:float32: shape (and dtype) of an input"
-    _add_inputs(command, "--input", text, "--shape")
-    command.add_argument("--json", action="store_true", help="print all facts as JSON")
+    command = _add_command(commands, "inspect", inspecting.inspect, "Show what a model or a file consists of.")
+    _add_model(command, "a prefix, a symbol file (.json), or a parameter file alone (.params, .npz, .npy)")
+    _add_types(command)
+    _add_json(command)
 
 
 def _add_convert(commands):
-    command = _add_command(commands, "convert", _actions.convert_files, "Convert a model to low precision.")
-    command.add_argument("symbol", help="symbol file (.json)")
-    command.add_argument("params", help="parameter file (.params)")
+    command = _add_command(commands, "convert", converting.convert, "Convert a model to low precision.")
+    _add_model(command)
     _add_conversion(command)
     _add_tiling(command)
     command.add_argument("--report", metavar="FILE.json", help="write what was done and why")
     command.add_argument(
-        "-o", "--output", required=True, metavar="PREFIX", help="writes PREFIX-symbol.json, PREFIX-0000.params"
+        "-o", "--output", required=True, metavar="PREFIX", help="write PREFIX-symbol.json and PREFIX-0000.params"
     )
+    _add_force(command)
+    _add_json(command)
+
+
+def _add_why(commands):
+    command = _add_command(commands, "why", inspecting.why, "Say why a tensor is in the precision that it is in.")
+    _add_model(command, "the report of `amp convert --report`, or a prefix or symbol file of a model to convert")
+    command.add_argument("tensor", metavar="TENSOR", help="name of a tensor, node or parameter")
+    _add_conversion(command)
+    _add_json(command)
+
+
+def _add_diff(commands):
+    command = _add_command(commands, "diff", inspecting.diff, "Show casts and dtypes in which two models differ.")
+    text = "two models: each a prefix or a symbol file, with a parameter file behind it or beside it"
+    command.add_argument("models", nargs="+", metavar="MODEL", help=text)
+    _add_json(command)
+
+
+def _add_show(commands):
+    command = _add_command(commands, "show", graph.show, "Draw the graph of a model: dtypes, casts and fused nodes.")
+    _add_model(command)
+    _add_types(command)
+    command.add_argument(
+        "--machine", default="this", metavar="MACHINE", help="whose plan is shown, where all shapes are known"
+    )
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="FILE.html, FILE.svg (needs Graphviz) or FILE.dot"
+    )
+    _add_force(command)
+
+
+def _add_operators(commands):
+    summary = "List all operators, or those of a model and whether they are supported."
+    command = _add_command(commands, "operators", operators.operators, summary)
+    command.add_argument("model", nargs="?", metavar="MODEL", help="prefix or symbol file (.json) of a model")
+    _add_json(command)
+
+
+def _add_run(commands):
+    command = _add_command(commands, "run", running.run, "Run a model.")
+    _add_model(command)
+    _add_data(command)
+    _add_precision(command)
+    _add_plan_options(command)
+    _add_threads(command)
+    command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the outputs, by name: FILE.npz, FILE.npy (one output), FILE.params",
+    )
+    _add_force(command)
+    _add_json(command)
+
+
+def _add_profile(commands):
+    summary = "Show where the time of a model's runs goes, step by step."
+    command = _add_command(commands, "profile", running.profile, summary)
+    _add_model(command)
+    _add_data(command)
+    _add_precision(command)
+    _add_plan_options(command)
+    _add_threads(command)
+    command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
+    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with a chart")
+    _add_force(command)
+    _add_json(command)
+
+
+def _add_bench(commands):
+    summary = "Measure latency, throughput, start and memory; compare models or precisions run by run in turn."
+    command = _add_command(commands, "bench", bench.bench, summary)
+    _add_model(command)
+    _add_data(command)
+    command.add_argument(
+        "--against", nargs="+", default=[], metavar="MODEL", help="a second model (and its parameter file)"
+    )
+    text = f"comma-separated: {', '.join(bench.PRECISIONS)} (default: stored; several are compared with the first)"
+    command.add_argument("--precision", default="stored", metavar="LIST", help=text)
+    _add_plan_options(command)
+    command.add_argument("--threads", metavar="LIST", help="comma-separated numbers of threads (default: one per CPU)")
+    command.add_argument(
+        "--warm-up", type=float, default=1.0, metavar="SECONDS", help="of each, before it is timed (default: 1)"
+    )
+    command.add_argument(
+        "--duration", type=float, default=5.0, metavar="SECONDS", help="timed, of each (default: 5; 5 runs at least)"
+    )
+    _add_json(command)
+
+
+def _add_calibrate(commands):
+    summary = "Measure this machine for some minutes, so that conversions know what pays on it."
+    command = _add_command(commands, "calibrate", calibrating.calibrate, summary)
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE.json",
+        help="the machine file (default: where executors look for it, which is renewed)",
+    )
+    text = "measure all of it so many times, and keep the least times: for machines that others use (default: 1)"
+    command.add_argument("--rounds", type=int, default=1, metavar="N", help=text)
+    _add_force(command)
+    _add_json(command)
+
+
+def _add_demo(commands):
+    command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.")
+    command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: the one in this package)")
+    command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
+
+
+# ---- options of several commands ----
+
+
+def _add_model(command, text="a prefix (MODEL-symbol.json and the newest MODEL-NNNN.params) or a symbol file (.json)"):
+    command.add_argument("model", metavar="MODEL", help=text)
+    command.add_argument(
+        "params", nargs="?", metavar="PARAMS", help="parameter file (default: the newest beside the symbol file)"
+    )
+    command.add_argument("--epoch", type=int, metavar="N", help="parameters of this epoch instead of the newest")
+
+
+def _add_types(command):
+    text = "type of an input: data=1x3x224x224, data=1x3x224x224:float32 or data:float32 (may be repeated)"
+    command.add_argument("--shape", action="append", default=[], type=type_spec, metavar="INPUT", help=text)
+    text = "the same, from a file (may be repeated)"
+    command.add_argument("--input", action="append", default=[], type=file_spec, metavar="NAME=FILE.npy", help=text)
+    command.add_argument("--random", action=_Refused, why="nothing is run here; --shape {0} gives a type")
+
+
+def _add_data(command):
+    text = "data of an input, from a file (may be repeated)"
+    command.add_argument("--input", action="append", default=[], type=file_spec, metavar="NAME=FILE.npy", help=text)
+    text = "seeded random data for an input: data=1x3x224x224 or data=1x3x224x224:float32 (may be repeated)"
+    command.add_argument("--random", action="append", default=[], type=random_spec, metavar="INPUT", help=text)
+    command.add_argument("--shape", action=_Refused, why="a run needs data; --random {0} makes some of this type")
 
 
 def _add_conversion(command):
     """What says how a model is converted."""
-    _add_inputs(command, "--input", "data:float32 or data=1x3x224x224:float32: dtype of an input (default: float32)")
+    _add_types(command)
     for name, option in OPTIONS.items():
         if option.flag:
             command.add_argument(option.flag, dest=name, **option.argument)
 
 
-def _add_why(commands):
-    command = _add_command(commands, "why", _actions.explain, "Say why a tensor is in the precision that it is in.")
-    command.add_argument(
-        "model", help="report file of `amp convert --report`, or symbol file or prefix of a model to convert"
-    )
-    command.add_argument("tensor", help="name of a tensor, node or parameter")
-    command.add_argument("--params", metavar="FILE", help="parameter file (default: the one beside the symbol file)")
-    _add_conversion(command)
-
-
-def _add_diff(commands):
-    command = _add_command(commands, "diff", _actions.diff_models, "Show casts and dtypes in which two models differ.")
-    command.add_argument("first", help="symbol file or prefix of a model")
-    command.add_argument("second", help="the other one")
-
-
-def _add_run(commands):
-    command = _add_command(commands, "run", _actions.run_files, "Run a model.")
-    _add_binding(command)
-    command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
-    command.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs, by name")
-
-
-def _add_profile(commands):
-    summary = "Show where the time of a model's runs goes, step by step."
-    command = _add_command(commands, "profile", _actions.profile_files, summary)
-    _add_binding(command)
-    command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
-    command.add_argument(
-        "-o", "--output", default="amp-profile.html", metavar="FILE.html", help="the chart (default: amp-profile.html)"
-    )
-
-
-def _add_binding(command):
-    """What says which model runs, on which inputs and how."""
-    command.add_argument("symbol", help="symbol file (.json)")
-    command.add_argument("params", help="parameter file (.params)")
-    command.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="array of an input")
-    _add_inputs(command, "--random", "data=1x3x224x224[:float32]: seeded random numbers for an input")
-    command.add_argument("--to", metavar="DTYPE", help="convert before running: bfloat16 or float16")
+def _add_precision(command):
+    command.add_argument("--to", choices=TARGETS, help="convert before running")
     command.add_argument("--emulate", action="store_true", help="convert even if the CPU has no such arithmetic")
-    command.add_argument("--backend", choices=("onednn", "reference"))
+
+
+def _add_plan_options(command):
+    """What says how a model runs."""
+    command.add_argument("--backend", choices=("onednn", "reference"), help="reference: obvious loops, to compare with")
     command.add_argument(
         "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
     )
-    command.add_argument("--threads", type=int, metavar="N")
     command.add_argument(
         "--machine", default="this", metavar="MACHINE", help="'this' (default), 'any', a class or a machine file"
     )
@@ -158,6 +337,10 @@ def _add_binding(command):
         "--tune", action="store_true", help="time kernels first, and keep the fastest in the machine's file"
     )
     _add_tiling(command)
+
+
+def _add_threads(command):
+    command.add_argument("--threads", type=int, metavar="N", help="of a run (default: one per CPU)")
 
 
 def _add_tiling(command):
@@ -170,47 +353,9 @@ def _add_tiling(command):
     command.add_argument("--tile-k", type=int, metavar="N", help="products in a tile")
 
 
-def _add_demo(commands):
-    command = _add_command(commands, "demo", demo.main, "Convert a trained model and compare.")
-    command.add_argument("--data", metavar="DIR", help="folder of the digits model (default: the one in this package)")
-    command.add_argument("--quick", action="store_true", help="leave the timing of ResNet-50 out")
+def _add_force(command):
+    command.add_argument("--force", action="store_true", help="replace files that exist")
 
 
-def _add_calibrate(commands):
-    summary = "Measure this machine for some minutes, so that conversions know what pays on it."
-    command = _add_command(commands, "calibrate", _actions.calibrate, summary)
-    command.add_argument(
-        "-o", "--output", metavar="FILE.json", help="the machine file (default: where executors look for it)"
-    )
-    text = "measure all of it so many times, and keep the least times: for machines that others use (default: 1)"
-    command.add_argument("--rounds", type=int, default=1, metavar="N", help=text)
-
-
-def _add_inputs(command, flag, text, *aliases):
-    command.add_argument(
-        flag, *aliases, action="append", default=[], type=input_spec, dest="inputs", metavar="INPUT", help=text
-    )
-
-
-def input_spec(text):
-    """'data=1x3x224x224:float32' -> ('data', (1, 3, 224, 224), 'float32'); shape and dtype may be None."""
-    name, equals, rest = text.partition("=")
-    if not equals:
-        name, colon, dtype = text.rpartition(":")
-        name, dtype = (name, dtype) if colon else (text, None)
-        return _checked_spec(text, name, None, dtype)
-    shape, _, dtype = rest.partition(":")
-    try:
-        dims = tuple(int(dim) for dim in shape.replace(",", "x").split("x") if dim != "")
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape such as 1x3x224x224, got {shape!r}") from None
-    return _checked_spec(text, name, dims, dtype or None)
-
-
-def _checked_spec(text, name, dims, dtype):
-    if not name or dims == () or any(dim < 0 for dim in dims or ()):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=1x3x224x224, NAME=SHAPE:DTYPE or NAME:DTYPE")
-    try:
-        return name, dims, dtype_name(dtype) if dtype else None
-    except ArgumentError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _add_json(command):
+    command.add_argument("--json", action="store_true", help="print all facts as JSON; notes go to stderr")

@@ -1,6 +1,5 @@
 """`amp demo`: a trained model, converted, on data that it has not seen; and how fast a ResNet-50 is."""
 
-import os
 import statistics
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from . import checkpoint, conversion, model_zoo
 from .base import ArgumentError, cpu_info
 from .executor import Executor
+from .profiling import SystemLoad
 from .sym import Symbol
 
 _SHADES = " .:-=+*#%@"  # from no ink to full ink
@@ -105,7 +105,7 @@ def resnet():
         reduce = dtype if dtype != "float32" else None
         executors[dtype] = Executor(symbol, arg_params, aux_params, shapes, reduce_precision=reduce)
         print(f"  {dtype}: bound in {time.perf_counter() - start:.2f} s, {executors[dtype].summary.num_steps} steps")
-    load = _Load()
+    load = SystemLoad()
     seconds = _interleaved(executors, image)
     others = load.others()
     for dtype, times in seconds.items():
@@ -132,33 +132,6 @@ def remarks(ratio, others):
             f"Other programs took {others:.0%} of the CPUs meanwhile: on an idle machine these times are shorter."
         )
     return lines
-
-
-class _Load:
-    """What other programs, and other guests of the host, take of the CPUs from now on."""
-
-    def __init__(self):
-        self._begin = self._times()
-
-    @staticmethod
-    def _times():
-        """Seconds since the system started: CPUs busy, CPUs in all, and CPUs busy with this process."""
-        try:
-            fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-        except (OSError, ValueError):
-            return None
-        ticks = os.sysconf("SC_CLK_TCK")
-        own = os.times()
-        idle = fields[3] + fields[4]
-        return (sum(fields) - idle) / ticks, sum(fields) / ticks, own.user + own.system
-
-    def others(self):
-        """A share of all CPUs, or None where the system does not tell."""
-        end = self._times()
-        if self._begin is None or end is None:
-            return None
-        busy, total, own = (b - a for a, b in zip(self._begin, end))
-        return min(1.0, max(0.0, busy - own) / total) if total > 0 else None
 
 
 def _interleaved(executors, image):

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ._html import report_table
+from ._paths import write_file
 from .base import ArgumentError, did_you_mean
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ class ConversionReport:
         >>> amp.ConversionReport.load("report.json").options["target_dtype"]
         'bfloat16'
         """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_json())
+        write_file(path, self.to_json().encode())
 
     def to_json(self) -> str:
         """The whole report as text; equal conversions give equal texts."""

@@ -71,8 +71,10 @@ class Checker : public Json::json_sax_t {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    const std::string_view text = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
-    Fail("not valid JSON: {}", Quotable(text.substr(text.find("] ") + 2), 300));  // it quotes the text, UTF-8 or not
+    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+    const std::size_t mark = what.find("] ");
+    // It quotes the text, valid UTF-8 or not.
+    Fail("not valid JSON: {}", Quotable(mark == what.npos ? what : what.substr(mark + 2), 300));
   }
 
  private:

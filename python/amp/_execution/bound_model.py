@@ -291,10 +291,9 @@ def profile_of(measure, runs):
     """A Profile of what `measure(number of runs)` gives."""
     if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or not 1 <= runs <= 1_000_000:
         raise ArgumentError(f"runs: expected a number from 1 to 1000000, got {runs!r}")
-    from ..profiling import Profile  # most programs do without
+    from ..profiling import measured_profile  # most programs do without
 
-    handle = measure(int(runs))
-    return Profile(handle, _core.measure_peak(handle.num_threads))
+    return measured_profile(measure, int(runs))
 
 
 def near_matches(name, candidates):

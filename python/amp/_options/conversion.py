@@ -82,7 +82,10 @@ class _Nodes:
 
 def target_name(dtype, key="target_dtype"):
     """'bfloat16' or 'float16'"""
-    name = dtype_name(dtype)
+    try:
+        name = dtype_name(dtype)
+    except ArgumentError:
+        name = repr(dtype)
     if name not in TARGETS:
         raise ArgumentError(f"{key}: expected {' or '.join(TARGETS)}, got {name}")
     return name
@@ -254,7 +257,7 @@ OPTIONS = {
         _target,
         "'bfloat16' or 'float16', the dtype of what is converted.",
         "--to",
-        {"default": "bfloat16", "metavar": "DTYPE", "help": "bfloat16 (default) or float16"},
+        {"choices": TARGETS, "default": "bfloat16", "help": "default: bfloat16"},
     ),
     "target_dtype_ops": Option(
         None,
@@ -277,7 +280,12 @@ OPTIONS = {
         "a list of nodes that are left as they are. A text is the name of a node, or else a pattern with * and ?; a "
         "regular expression (re.compile) has to match the whole name.",
         "--exclude",
-        {"action": "append", "default": [], "metavar": "NODE", "help": "a node (or a pattern such as 'fc*') to keep"},
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "NODE",
+            "help": "a node (or a pattern such as 'fc*') to keep (may be repeated)",
+        },
     ),
     "cast_params_offline": Option(
         False,

@@ -183,6 +183,7 @@ void BindProfile(py::module_& module) {
   py::class_<RunProfile>(module, "RunProfile", "Where the time of runs went; amp.profiling.Profile wraps it.")
       .def_property_readonly("steps", &StepList)
       .def_property_readonly("min_seconds", [](const RunProfile& profile) { return profile.run.min_seconds; })
+      .def_property_readonly("median_seconds", [](const RunProfile& profile) { return profile.run.median_seconds; })
       .def_property_readonly("mean_seconds", [](const RunProfile& profile) { return profile.run.mean_seconds; })
       .def_readonly("num_runs", &RunProfile::num_runs)
       .def_readonly("num_threads", &RunProfile::num_threads)

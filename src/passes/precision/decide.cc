@@ -159,14 +159,16 @@ void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& 
   if (options.machine == nullptr) {
     throw ArgumentError("minimize='time' needs a machine: machine='this', a class or a file; minimize='casts' does not");
   }
-  std::vector<std::string> unknown;
+  std::vector<std::string> variables, results;
   const std::vector<bool> timed = TimedEntries(graph);
   for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
-    if (timed[entry] && !types[entry].shape.fully_known()) unknown.push_back(graph.EntryName(entry));
+    if (!timed[entry] || types[entry].shape.fully_known()) continue;
+    auto& unknown = graph.node(graph.NodeOf(entry)).is_variable() ? variables : results;
+    unknown.push_back(graph.EntryName(entry));
   }
-  if (unknown.empty()) return;
+  if (variables.empty() && results.empty()) return;
   Throw<ArgumentError>("policy '{}' predicts times, which needs the shapes of all inputs; not known are those of {}",
-                       NameOf(options.policy), JoinSome(unknown));
+                       NameOf(options.policy), JoinSome(variables.empty() ? results : variables));
 }
 
 std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions& options) {

@@ -1,5 +1,6 @@
 """The command `amp`: what it prints, what it writes, how it fails."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -11,8 +12,9 @@ import pytest
 
 import amp
 from amp.__main__ import main
-from amp.commands import input_spec
-from amp.demo import _Load, remarks
+from amp._cli.inputs import type_spec
+from amp.demo import remarks
+from amp.profiling import SystemLoad
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +54,7 @@ def test_inspect(capsys, digits):
     assert ["data", "5x1x8x8", "float32"] in lines
     assert ["digits_dense0_fwd_output", "5x10", "float32"] in lines
     assert ["Convolution", "3"] in lines and ["operators", "(14)"] in lines
-    assert "20,890 numbers" in text and ["float32", "83.56", "KB"] in lines
+    assert "20,890 values" in text and ["float32", "83.56", "KB"] in lines
     assert "conv0_weight" not in text
 
 
@@ -61,7 +63,7 @@ def test_inspect_without_parameters_or_shapes(capsys, digits):
     lines = [line.split() for line in text.splitlines()]
     assert ["digits_conv0_weight", "16x?x3x3", "float32"] in lines
     assert ["digits_dense0_fwd_output", "?x10", "float32"] in lines
-    assert "--input data=SHAPE[:DTYPE]" in text and "digits_conv0_weight=SHAPE" not in text
+    assert "--shape data=SHAPE[:DTYPE]" in text and "digits_conv0_weight=SHAPE" not in text
 
 
 def inspected(capsys, *arguments):
@@ -71,7 +73,7 @@ def inspected(capsys, *arguments):
 
 
 def test_inspect_as_json(capsys, digits):
-    facts = inspected(capsys, *digits, "--input", "data=5x1x8x8")
+    facts = inspected(capsys, *digits, "--shape", "data=5x1x8x8")
     assert facts["kind"] == "model" and not facts["np_shape"] and facts["unknown"] == []
     assert facts["inputs"] == [{"name": "data", "shape": [5, 1, 8, 8], "dtype": "float32"}]
     assert facts["outputs"] == [{"name": "digits_dense0_fwd_output", "shape": [5, 10], "dtype": "float32"}]
@@ -85,7 +87,7 @@ def test_inspect_as_json(capsys, digits):
 def test_inspect_says_what_would_settle_the_unknown(capsys, digits):
     facts = inspected(capsys, digits[0])
     assert facts["kind"] == "symbol" and facts["resolve"] == ["data"] and "data" in facts["unknown"]
-    settled = inspected(capsys, digits[0], "--input", "data=1x1x8x8")
+    settled = inspected(capsys, digits[0], "--shape", "data=1x1x8x8")
     assert settled["resolve"] == [] and settled["unknown"] == []
     weights = {array["name"]: array["shape"] for array in settled["parameters"]["arrays"]}
     assert weights["digits_conv0_weight"] == [16, 1, 3, 3]
@@ -141,7 +143,7 @@ def test_inspect_reads_files_with_a_byte_order_mark(capsys, digits, tmp_path):
 def test_convert(capsys, digits, tmp_path, offline):
     prefix = tmp_path / "small"
     flags = ["--offline"] if offline else []
-    code, text, _ = run(capsys, "convert", *digits, "--input", "data:float32", "-o", prefix, *flags)
+    code, text, _ = run(capsys, "convert", *digits, "--shape", "data:float32", "-o", prefix, *flags)
     assert code == 0
     assert "casts in the graph" in text and f"wrote {prefix}-symbol.json" in text
     assert ("83.56 KB -> 41.42 KB" in text) == offline
@@ -153,7 +155,7 @@ def test_convert(capsys, digits, tmp_path, offline):
 
 def converted(capsys, digits, prefix, *flags):
     """What `amp convert` prints; it has to succeed."""
-    code, text, errors = run(capsys, "convert", *digits, "--input", "data=1x1x8x8:float32", "-o", prefix, *flags)
+    code, text, errors = run(capsys, "convert", *digits, "--shape", "data=1x1x8x8:float32", "-o", prefix, *flags)
     assert (code, errors) == (0, "")
     return text
 
@@ -225,7 +227,7 @@ def test_why_from_a_report_a_symbol_file_or_a_prefix(capsys, digits, models):
     for model in (models[3], digits[0], models[0]):
         for name in ("digits_relu0_fwd", "digits_relu0_fwd_output"):
             assert why(capsys, model, name) == expected
-    assert why(capsys, digits[0], "digits_relu0_fwd", "--params", digits[1]) == expected
+    assert why(capsys, *digits, "digits_relu0_fwd") == expected
 
 
 def test_why_of_options(capsys, digits):
@@ -375,7 +377,7 @@ def test_the_demo_says_what_its_times_do_not_show():
 
 
 def test_the_demo_sees_other_programs():
-    load = _Load()
+    load = SystemLoad()
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     time.sleep(1)
     for program in programs:
@@ -410,22 +412,23 @@ def test_user_errors_are_one_line(capsys, digits, tmp_path):
         (("convert", params, symbol, "-o", tmp_path / "x"), "the symbol file comes first"),
         (("convert", *digits, "-o", tmp_path / "x", "--policy", "mine"), "'mine'"),
         (("convert", *digits, "-o", tmp_path / "x", "--exclude", "digits_conv0_fw"), "did you mean 'digits_conv0_fwd'"),
-        (("convert", *digits, "-o", tmp_path / "x", "--input", "dta:float32"), "did you mean 'data'"),
+        (("convert", *digits, "-o", tmp_path / "x", "--shape", "dta:float32"), "did you mean 'data'"),
         (
-            ("convert", *digits, "-o", tmp_path / "x", "--input", "data=1x3x8x8"),
+            ("convert", *digits, "-o", tmp_path / "x", "--shape", "data=1x3x8x8"),
             "expected weight with 3 input channels",
         ),
-        (("convert", *digits, "-o", tmp_path / "x", "--report", tmp_path / "no" / "r"), "r: No such file"),
+        (("convert", *digits, "-o", tmp_path / "x", "--report", tmp_path / "no" / "r.json"), "there is no folder"),
         (("convert", *digits), "-o/--output"),
         (("why", "nothing", "x"), "neither a file nothing nor nothing-symbol.json"),
-        (("why", params, "x"), "expected a symbol file"),
+        (("why", params, "x"), "holds no symbol"),
         (("why", symbol, "digits_relu0_fw"), "did you mean 'digits_relu0_fwd_output'"),
         (("why", symbol, "?"), "no tensor '?'"),
-        (("why", bad_json, "x", "--params", params), "not valid JSON"),
+        (("why", bad_json, params, "x"), "not valid JSON"),
         (("diff", symbol, "nothing"), "nothing-symbol.json"),
-        (("diff", symbol, params), "expected a symbol file"),
-        (("diff", symbol), "second"),
-        (("run", *digits), "data"),
+        (("diff", symbol, params), "expected two models"),
+        (("diff",), "MODEL"),
+        (("diff", symbol, symbol, symbol), "got 3"),
+        (("run", *digits), "--random data=1x3x224x224"),
         (("run", *digits, "--random", "data:float32"), "shape is needed"),
         (("run", *digits, "--random", "data=1x3x8x8"), "digits_conv0"),
         (("run", *digits, "--random", "data=1x1x8x8:float64"), "float64"),
@@ -456,18 +459,19 @@ def test_verbose_shows_where_it_happened(capsys, monkeypatch):
         ("data=1x3:float32", ("data", (1, 3), "float32")),
         ("data=1,3", ("data", (1, 3), None)),
         ("a:b:bf", None),
+        ("data=x.npy", None),
         ("data:bfloat16", ("data", None, "bfloat16")),
         ("data", ("data", None, None)),
         ("data=", None),
         ("data=-1x3", None),
     ],
 )
-def test_input_specs(text, spec):
+def test_type_specs(text, spec):
     if spec is None:
-        with pytest.raises(Exception, match="expected"):
-            input_spec(text)
+        with pytest.raises(argparse.ArgumentTypeError):
+            type_spec(text)
     else:
-        assert input_spec(text) == spec
+        assert type_spec(text) == spec
 
 
 # ---- the process ----

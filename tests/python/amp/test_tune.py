@@ -10,7 +10,8 @@ import pytest
 from test_machine import FILE
 
 import amp
-from amp import _actions, _calibration, _calibration_models, _core, _machine_file, commands
+from amp import _calibration, _calibration_models, _core, _machine_file, commands
+from amp._cli import calibrating
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 import extend_machine  # noqa: E402
@@ -181,7 +182,7 @@ def test_peaks_are_those_of_the_library():
 def test_the_least_time_of_all_rounds_counts(monkeypatch):
     times, parts = iter([[3.0, 5.0], [4.0, 2.0], [6.0, 6.0]]), []
 
-    def measure_once(progress):
+    def measure_once(progress, kept, number):
         progress(1.0)
         return [{"median_seconds": seconds} for seconds in next(times)]
 
@@ -193,15 +194,15 @@ def test_the_least_time_of_all_rounds_counts(monkeypatch):
 
 def test_calibration_refuses_no_rounds():
     with pytest.raises(amp.ArgumentError, match="--rounds: expected 1 or more, got 0"):
-        _actions.calibrate(commands.parse(["calibrate", "--rounds", "0"]))
+        calibrating.calibrate(commands.parse(["calibrate", "--rounds", "0"]))
 
 
 def test_calibration_keeps_what_timing_chose(tmp_path):
     path = tmp_path / "machine.json"
-    assert _actions._tuned(path) == {}
+    assert calibrating.tuned_kernels(path) == {}
     path.write_text("{")
-    assert _actions._tuned(path) == {}
+    assert calibrating.tuned_kernels(path) == {}
     path.write_text(json.dumps({**FILE, "tuned": {"program": "1", "layers": {}}}))
-    assert _actions._tuned(path) == {"tuned": {"program": "1", "layers": {}}}
+    assert calibrating.tuned_kernels(path) == {"tuned": {"program": "1", "layers": {}}}
     path.write_text(json.dumps({**FILE, "version": 1, "tuned": {"program": "1", "layers": {}}}))
-    assert _actions._tuned(path) == {}
+    assert calibrating.tuned_kernels(path) == {}

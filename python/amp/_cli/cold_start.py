@@ -1,0 +1,42 @@
+"""What a process needs until a model has run once: `python -m amp._cli.cold_start` tells `amp bench`.
+
+Reads what to do as JSON from stdin, and writes one JSON object to stdout.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import time
+import warnings
+
+from .bench import Variant
+from .inputs import arrays_of
+from .models import ModelFiles
+
+
+def main():
+    """Loads, binds and runs a model once."""
+    asked = json.load(sys.stdin)
+    label, files, precision = asked["variant"]
+    options = argparse.Namespace(**asked["options"])
+    marks = [time.perf_counter()]
+    variant = Variant(label, ModelFiles(*files), precision)
+    model = variant.load()
+    marks.append(time.perf_counter())
+    arrays = arrays_of(options, model)
+    marks.append(time.perf_counter())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the process that asks has told them
+        executor = variant.bind(model, arrays, options, asked["threads"])
+    marks.append(time.perf_counter())
+    executor(arrays)
+    marks.append(time.perf_counter())
+    load, _, bind, first_run = (after - before for before, after in zip(marks, marks[1:]))
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    facts = {"load_seconds": load, "bind_seconds": bind, "first_run_seconds": first_run, "peak_bytes": peak}
+    print(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main()

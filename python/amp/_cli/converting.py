@@ -1,0 +1,76 @@
+"""`amp convert`."""
+
+import warnings
+
+from .. import conversion
+from .._facts_text import size_text
+from .._options.conversion import OPTIONS
+from ..executor import with_tiling
+from . import models, outputs
+from .inputs import types_of
+
+
+def convert(options):
+    """`amp convert`"""
+    written = outputs.model_files(options.output, options.force)
+    if options.report:
+        written.append(outputs.output_file(options.report, [".json"], options.force, "--report"))
+    files = models.find_model(options.model, options.params, options.epoch)
+    outputs.say(options, f"reading {files.symbol} and {files.params}")
+    model = models.load(files)
+    outputs.say(options, f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.target_dtype}")
+    *converted, record = converted_model(model, options)
+    converted[0] = with_tiling(converted[0], options.tiling_accum, options.tile_k)
+    outputs.write_model(options.output, converted)
+    if options.report:
+        outputs.write_text(written[2], record.to_json())
+    facts = _facts(record)
+    if options.json:
+        outputs.print_json("convert", {**facts, "files": list(files), "wrote": written})
+        return
+    _print_facts(facts, options)
+    print(f"wrote {' and '.join(written[:2])}")
+    if options.report:
+        print(f"wrote {written[2]}")
+
+
+def converted_model(model, options):
+    """(Symbol, arguments, auxiliary states, ConversionReport)"""
+    if "amp_cast" in model[0].tojson():
+        warnings.warn("the model has casts already; this is what converting it again does", stacklevel=1)
+    shapes, dtypes = types_of(options)
+    return conversion.convert_model(
+        *model,
+        {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
+        **{name: getattr(options, name) for name, option in OPTIONS.items() if option.flag},
+        input_shapes=shapes,
+        return_report=True,
+    )
+
+
+def _facts(record):
+    low, totals = record.options["target_dtype"], record.totals
+    results = [tensor for tensor in record.tensors if tensor["kind"] == "result" and "float" in tensor["dtype"]]
+    return {
+        "options": record.options,
+        "results": len(results),
+        "results_in_target_dtype": sum(tensor["dtype"] == low for tensor in results),
+        "batch_norms": len(record.folded) + len(record.not_folded),
+        "batch_norms_folded": len(record.folded),
+        "casts": totals["casts"],
+        "parameters": totals["parameters"],
+        "note": record.note_on_mxnet,
+    }
+
+
+def _print_facts(facts, options):
+    print(f"  results in {options.target_dtype}: {facts['results_in_target_dtype']} of {facts['results']}")
+    if facts["options"]["fold_batch_norm"]:
+        print(f"  batch norms folded:  {facts['batch_norms_folded']} of {facts['batch_norms']}")
+    print(f"  casts in the graph:  {facts['casts']['run_time']}")
+    parameters = facts["parameters"]
+    hint = "" if options.cast_params_offline else " (see --offline)"
+    print(f"  parameters cast:     {facts['casts']['offline']} of {parameters['after']}{hint}")
+    print(f"  parameter bytes:     {size_text(parameters['bytes_before'])} -> {size_text(parameters['bytes_after'])}")
+    if facts["note"]:
+        print(f"  note: {facts['note']}")

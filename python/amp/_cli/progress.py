@@ -1,0 +1,71 @@
+"""How far a long command is, and when it ends, as one line on a terminal."""
+
+import contextlib
+import sys
+import threading
+import time
+
+
+class Progress:
+    """A line about work that takes minutes. `update` is called with the part that is done, as often as one likes.
+
+    On a terminal the line is renewed; elsewhere a line appears for each tenth of the work.
+    """
+
+    def __init__(self, stream=None, clock=time.monotonic):
+        self._stream, self._clock = stream or sys.stderr, clock
+        self._begin, self._first, self._tenth = clock(), None, -1
+        self._is_terminal = self._stream.isatty()
+
+    def update(self, done):
+        """`done` is from 0 to 1; what was done before the first call, in an earlier session, says nothing of speed."""
+        if self._first is None:
+            self._begin, self._first = self._clock(), done
+        text = f"  {100 * done:3.0f} %, {_minutes(self._clock() - self._begin)}{self._rest(done)}"
+        if self._is_terminal:
+            self._stream.write(f"\r{text:<60}")
+        elif int(10 * done) > self._tenth:
+            self._tenth = int(10 * done)
+            self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def end(self):
+        """Ends the line."""
+        if self._is_terminal and self._first is not None:
+            self._stream.write("\n")
+
+    def _rest(self, done):
+        part = done - self._first
+        if part <= 0:
+            return ""
+        seconds = (self._clock() - self._begin) * (1 - done) / part
+        at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
+        return f", about {_minutes(seconds)} left (until {at})"
+
+
+def _minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d} min"
+
+
+@contextlib.contextmanager
+def waiting(what, is_wanted=True, stream=None):
+    """Shows how long a step that tells nothing of itself has taken, second by second; on a terminal alone."""
+    stream = stream or sys.stderr
+    if not is_wanted or not stream.isatty():
+        yield
+        return
+    is_over, begin = threading.Event(), time.monotonic()
+
+    def show():
+        while not is_over.wait(1):
+            stream.write(f"\r  {what}: {_minutes(time.monotonic() - begin)}")
+            stream.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        stream.write("\n")
