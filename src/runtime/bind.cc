@@ -37,8 +37,9 @@ namespace amp::onednn {
 namespace {
 
 constexpr const char* kNoNativeBF16 =
-    "this CPU has no bfloat16 arithmetic: the model runs in its original precision, which is faster here (convert "
-    "it anyway with reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
+    "no predicted times decide here, and this CPU has no bfloat16 arithmetic: the model runs in its original precision "
+    "(with machine='this' and mode='fast' bfloat16 runs where it is faster; convert it anyway with "
+    "reduce_precision={'target_dtype': 'bfloat16', 'emulate': True})";
 constexpr const char* kNothingPays =
     "{} does not pay on this machine ({}): the model runs in float32, which is faster here ({})";
 constexpr const char* kConvertAnyway = "'emulate': True in reduce_precision converts it anyway";
