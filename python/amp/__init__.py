@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ._loader import load_core
@@ -115,22 +114,6 @@ __all__ = [
 ]
 
 
-def _moved(attribute_name):
-    """What has moved to `amp.mxnet`: found here for one more release."""
-    mxnet = importlib.import_module(f"{__name__}.mxnet")
-    if attribute_name not in dir(mxnet):
-        from .base import did_you_mean
-
-        hint = did_you_mean(attribute_name, __dir__()) or "; dir(amp) lists what it has, amp.mxnet MXNet's names"
-        raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}{hint}")
-    warnings.warn(
-        f"amp.{attribute_name} is now amp.mxnet.{attribute_name}; the old name goes with the next release",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    return getattr(mxnet, attribute_name)
-
-
 def _on_demand(attribute_name):
     """What is imported when it is asked for."""
     if attribute_name == "__version__":
@@ -144,7 +127,10 @@ def _on_demand(attribute_name):
         return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
     if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without
         return importlib.import_module(f"{__name__}.{attribute_name}")
-    return _moved(attribute_name)
+    from .base import did_you_mean
+
+    hint = did_you_mean(attribute_name, __dir__()) or "; dir(amp) lists what it has, amp.mxnet MXNet's names"
+    raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}{hint}")
 
 
 if not TYPE_CHECKING:  # type checkers shall find misspelt names
