@@ -32,7 +32,7 @@ help:
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
-	@echo "make bench-zoo    the networks of ../shared against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
+	@echo "make bench-zoo    a folder of networks (AMP_SHARED) against MXNet (MXNET_PYTHON) and OpenVINO (BENCH_ARGS='--cases ssd')"
 	@echo "make bench-convert    time and memory of converting a chain of 1,000,000 nodes (NODES=100000 for another length)"
 	@echo "make clients      libraries for MXNet on this package (CLIENT_SOURCES=folder: their tests, too; docs/clients.md)"
 	@echo "make mxnet-tests  MXNet's own tests (MXNET_SOURCE=folder of their sources; docs/mxnet.md)"

@@ -2,7 +2,7 @@
 
     python -m benchmarks.float32_errors [--cases TEXT ...]
 
-For the networks of ../shared/cases, and those of `make bench` that it has prepared in build/compare: the relative root
+For the recorded networks (AMP_SHARED), and those that `make bench` has prepared in build/compare: the relative root
 mean square of the difference, of the worst output; in mode fast, in mode exact, and of the reference backend in
 float32. A graph that names float32 itself cannot be given float64; then the table says what the library said.
 """

@@ -2,7 +2,7 @@
 
     python -m benchmarks.never_slower [--cases TEXT ...] [--seconds S] [--isa AVX2 AVX512_CORE ...]
 
-For every case of ../shared/cases: Executor(reduce_precision='bfloat16') and files that were converted by policies
+For every recorded case (AMP_SHARED): Executor(reduce_precision='bfloat16') and files that were converted by policies
 default, mxnet and graphamp (mp1), each against the model in float32: the ratio of the medians of runs that take turns.
 Equal plans are not timed ("same plan"). --isa repeats it with ONEDNN_MAX_CPU_ISA set to each of these. Wants a machine
 that does nothing else.

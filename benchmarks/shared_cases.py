@@ -1,4 +1,4 @@
-"""The cases of ../shared, and times of several callables that take turns."""
+"""The recorded cases (AMP_SHARED), and times of several callables that take turns."""
 
 import importlib.util
 import os

@@ -9,6 +9,9 @@ import pkgutil
 import types
 from pathlib import Path
 
+import reference_pages
+from reference_pages import heading
+
 import amp
 from amp import _core
 
@@ -105,27 +108,87 @@ def pages():
     found = contents()
     described = {id(value) for members in found.values() for value in members.values()}
     texts = {module: page_of(module, members, described) for module, members in found.items() if members}
-    texts["operators"] = operators_page()
-    listed = "\n   ".join(sorted(texts))
-    texts["index"] = f"{heading('API')}\n.. toctree::\n   :maxdepth: 1\n\n   {listed}\n"
-    return texts
+    return {**texts, **reference_pages.pages(), "operators": operators_page(), "index": index_page(list(texts))}
 
 
-def heading(text):
-    return f"{text}\n{'=' * len(text)}\n"
+# Modules by topic: a name that ends in a dot stands for all modules inside of it. The first topic that fits counts.
+MODULE_TOPICS = {
+    "Models: load, convert, run": ["amp", "amp.report", "amp.profiling", "amp.model_zoo", "amp.base"],
+    "Graphs and arrays": ["amp.sym", "amp.sym.", "amp.nd", "amp.nd.", "amp.name", "amp.attribute"],
+    "Several ranks": ["amp.distributed", "amp.distributed."],
+    "MXNet: Gluon": ["amp.mxnet.gluon", "amp.mxnet.gluon."],
+    "MXNet: NumPy arrays": ["amp.mxnet.np", "amp.mxnet.np.", "amp.mxnet.npx", "amp.mxnet.npx."],
+    "MXNet: everything else": ["amp."],
+}
+
+
+def topic_of(module):
+    return next(
+        topic
+        for topic, names in MODULE_TOPICS.items()
+        if any(module == name or (name.endswith(".") and module.startswith(name)) for name in names)
+    )
+
+
+def index_page(modules):
+    """The modules by topic; within a topic in the order of its list."""
+    parts = [f"{heading('Python API')}\n{PYTHON}"]
+    for topic, names in MODULE_TOPICS.items():
+        of_topic = [module for module in modules if topic_of(module) == topic]
+        of_topic.sort(key=lambda module: (names.index(module) if module in names else len(names), module))
+        listed = "\n   ".join(of_topic)
+        parts.append(f"{heading(topic, '-')}\n.. toctree::\n   :maxdepth: 1\n\n   {listed}\n")
+    return "\n".join(parts)
+
+
+PYTHON = """
+``import amp`` has what most programs need. ``import amp.mxnet as mx`` has the names of MXNet. :doc:`operators` lists
+the operators, which are functions of ``amp.sym`` and ``amp.nd``.
+"""
+
+# The names of `amp` in the order in which a program meets them; the others follow.
+NAME_TOPICS = {
+    "Load and save": ["load", "load_checkpoint", "save_checkpoint"],
+    "Convert": ["convert_model", "convert_symbol", "convert_hybrid_block", "ConversionReport", "disable_amp"],
+    "Run": ["Executor", "cpu_info"],
+    "Train": ["gradient", "alternate", "mark_backward"],
+    "Graphs and arrays": ["Symbol", "NDArray", "AttrScope", "dtype_name"],
+    "MXNet's operator lists": "list_",
+    "Errors": "Error",
+}
+
+
+def sections_of(module_name, members):
+    """[(title, names)]: one section without a title, but for `amp` itself."""
+    names = sorted(members, key=str.lower)
+    if module_name != "amp":
+        return [("", names)]
+    sections = {topic: [] for topic in [*NAME_TOPICS, "Others"]}
+    for name in names:
+        fits = (topic for topic, of in NAME_TOPICS.items() if (name in of if isinstance(of, list) else of in name))
+        sections[next(fits, "Others")].append(name)
+    for topic, listed in NAME_TOPICS.items():
+        if isinstance(listed, list):
+            sections[topic].sort(key=listed.index)
+    return [(topic, names) for topic, names in sections.items() if names]
 
 
 def page_of(module_name, members, described):
     parts = [heading(module_name), f".. automodule:: {module_name}\n   :no-members:\n"]
-    for name, value in sorted(members.items(), key=lambda item: item[0].lower()):
-        if not isinstance(value, type):
-            parts.append(f".. autofunction:: {module_name}.{name}\n")
-            continue
-        inheritance = "   :show-inheritance:\n" if public_base(value, described) else ""
-        parts.append(f".. autoclass:: {module_name}.{name}\n{inheritance}")
-        listed = members_of(value, described)
-        parts += [f"   .. {directive_of(attribute)}:: {member}\n" for member, attribute in listed.items()]
+    for title, names in sections_of(module_name, members):
+        parts += [heading(title, "-")] if title else []
+        parts += [entry(module_name, name, members[name], described) for name in names]
     return "\n".join(parts)
+
+
+def entry(module_name, name, value, described):
+    """The directives of a function, or of a class with its members."""
+    if not isinstance(value, type):
+        return f".. autofunction:: {module_name}.{name}\n"
+    inheritance = "   :show-inheritance:\n" if public_base(value, described) else ""
+    listed = members_of(value, described)
+    members = [f"   .. {directive_of(attribute)}:: {member}\n" for member, attribute in listed.items()]
+    return "\n".join([f".. autoclass:: {module_name}.{name}\n{inheritance}", *members])
 
 
 def public_base(cls, described):

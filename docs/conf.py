@@ -3,6 +3,7 @@
 `api_pages.py` writes the sources of the API pages. Here stands how pages and docstrings become what Sphinx reads.
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,7 +15,16 @@ sys.path.insert(0, str(DOCS))
 import api_pages  # noqa: E402
 
 # Pages of the repository's root, and their names in the site.
-ROOT_PAGES = {"README.md": "index", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
+ROOT_PAGES = {
+    "README.md": "index",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+    "SECURITY.md": "security",
+    "CODE_OF_CONDUCT.md": "code_of_conduct",
+}
+PAGE_SUFFIXES = (".md", ".rst", ".svg", ".png")
+# README is shown on PyPI, too, so its links are absolute; within the site they are links between pages.
+REPOSITORY = "https://github.com/nnvm-amp/nnvm-amp/blob/main/"
 
 project = "nnvm-amp"
 author = "the developers of nnvm-amp"
@@ -50,22 +60,26 @@ def setup(app):
 def read_page(app, name, source):
     """A page of the root is read in the place of its stub. Links between pages become links within the site."""
     root_files = {page: file for file, page in ROOT_PAGES.items()}
-    folder = DOCS.parent if name in root_files else DOCS
+    folder = DOCS.parent if name in root_files else (DOCS / name).parent
     text = source[0]
     if name in root_files:
         path = folder / root_files[name]
         app.env.note_dependency(str(path))
-        text = path.read_text(encoding="utf-8") + "\n" + text
-    source[0] = re.sub(r"\[([^]]*)\]\(([^)#:\s]+)([^)\s]*)\)", lambda match: link(*match.groups(), folder), text)
+        text = path.read_text(encoding="utf-8").replace(f"]({REPOSITORY}", "](") + "\n" + text
+    pattern = r"\[([^]]*)\]\(([^)#:\s]+)([^)\s]*)\)"
+    source[0] = re.sub(pattern, lambda match: link(*match.groups(), folder, (DOCS / name).parent), text)
 
 
-def link(text, target, anchor, folder):
-    """A file that is no page of the site becomes its text. A dead link stays as it is, and Sphinx reports it."""
+def link(text, target, anchor, folder, page_folder):
+    """A link as the site has it. A file that is no page becomes its text; a dead link stays, and Sphinx reports it.
+
+    `folder` is where the text of the page lies, `page_folder` where the site has the page.
+    """
     path = (folder / target).resolve()
     if path.parent == DOCS.parent and path.name in ROOT_PAGES:
-        return f"[{text}]({ROOT_PAGES[path.name]}.md{anchor})"
-    if path.parent == DOCS and path.suffix == ".md":
-        return f"[{text}]({path.name}{anchor})"
+        path = DOCS / f"{ROOT_PAGES[path.name]}.md"
+    if path.is_relative_to(DOCS) and path.suffix in PAGE_SUFFIXES:
+        return f"[{text}]({os.path.relpath(path, page_folder)}{anchor})"
     return text if path.exists() else f"[{text}]({target}{anchor})"
 
 

@@ -5,7 +5,8 @@
 MODELS holds MTCNN (Zhang et al. 2016) as published for MXNet: det1, det2 and det3, two files each. Needs Pillow.
 """
 
-import sys
+import argparse
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -83,17 +84,41 @@ def refined(stage, size, threshold, photo, boxes):
     return boxes[kept] if is_last else squares(boxes[kept]), points[kept]
 
 
-if __name__ == "__main__":
-    photo = Image.open(sys.argv[2]).convert("RGB")
-    first, second, third = (Stage(f"{sys.argv[1]}/det{i}", 12 * 2 ** (i - 1)) for i in (1, 2, 3))
+def faces(models, photo):
+    """Boxes (n, 5) with scores and landmarks (n, 5, 2) of the faces in a photograph."""
+    first, second, third = (Stage(f"{models}/det{i}", 12 * 2 ** (i - 1)) for i in (1, 2, 3))
     boxes, landmarks = squares(proposals(first, photo)), []
     for stage, size, threshold in ((second, 24, THRESHOLDS[1]), (third, 48, THRESHOLDS[2])):
         if len(boxes):
             boxes, landmarks = refined(stage, size, threshold, photo, boxes)
+    return boxes, landmarks
+
+
+def options():
+    """The command line; a missing model or folder is told before any work is done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", type=Path, help="folder with det1, det2 and det3, as -symbol.json and -0001.params")
+    parser.add_argument("photo", type=Path)
+    parser.add_argument("output", type=Path, help="the photograph with boxes and landmarks")
+    given = parser.parse_args()
+    needed = [given.models / f"det{i}-{end}" for i in (1, 2, 3) for end in ("symbol.json", "0001.params")]
+    missing = [str(path) for path in [*needed, given.photo, given.output.parent] if not path.exists()]
+    if missing:
+        parser.error(f"missing: {', '.join(missing)}")
+    return given
+
+
+def main():
+    given = options()
+    photo = Image.open(given.photo).convert("RGB")
     pen = ImageDraw.Draw(photo)
-    for box, points in zip(boxes, landmarks):
+    for box, points in zip(*faces(given.models, photo)):
         pen.rectangle(list(box[:4]), outline="lime", width=2)
         for x, y in points:
             pen.ellipse((x - 2, y - 2, x + 2, y + 2), fill="red")
         print(f"face at {box[:4].round(1).tolist()}, score {box[4]:.3f}")
-    photo.save(sys.argv[3])
+    photo.save(given.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 
     python3 -m venv ~/mxenv && ~/mxenv/bin/pip install mxnet==1.9.1 numpy==1.23.5
     make package
-    .venv/bin/python tools/check_converted_with_mxnet.py ~/mxenv/bin/python ../shared/cases
+    .venv/bin/python tools/check_converted_with_mxnet.py ~/mxenv/bin/python CASES
     .venv/bin/python tools/check_converted_with_mxnet.py ~/mxenv/bin/python --only resnet18
 
 Networks of the model zoo, a few built by hand and every reference case (tools/run_cases.py says what that is) are

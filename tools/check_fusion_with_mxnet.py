@@ -2,7 +2,7 @@
 
     python3 -m venv ~/mxenv && ~/mxenv/bin/pip install mxnet==1.9.1 numpy==1.23.5
     make package
-    .venv/bin/python tools/check_fusion_with_mxnet.py ~/mxenv/bin/python ../shared/cases
+    .venv/bin/python tools/check_fusion_with_mxnet.py ~/mxenv/bin/python CASES
     .venv/bin/python tools/check_fusion_with_mxnet.py ~/mxenv/bin/python --only resnet18
 
 Networks of the model zoo and the graphs of every reference case, as far as MXNet loads them, go through both. Nodes

@@ -1,7 +1,7 @@
 """Casts and accuracy of the policies default and mxnet on every reference case.
 
-    .venv/bin/python tools/compare_policies.py ../shared/cases
-    .venv/bin/python tools/compare_policies.py ../shared/cases --only nlp --inputs 3
+    .venv/bin/python tools/compare_policies.py CASES
+    .venv/bin/python tools/compare_policies.py CASES --only nlp --inputs 3
 
 For each case: casts in every run (those of parameters are made offline) under both policies, and the relative rms
 error of the outputs against the model in its own precision, the mean of seeded inputs. Inputs that hold integers are

@@ -1,7 +1,7 @@
 """Digests of what every reference case converts to and computes: equal digests mean equal bytes.
 
-    .venv/bin/python tools/hash_cases.py ../shared/cases > before.txt     # some minutes
-    .venv/bin/python tools/hash_cases.py ../shared/cases > after.txt      # after a change
+    .venv/bin/python tools/hash_cases.py CASES > before.txt     # some minutes
+    .venv/bin/python tools/hash_cases.py CASES > after.txt      # after a change
     diff before.txt after.txt
 
 One line for each case and result: the converted symbol and parameters under policies `default` and `mxnet`, with

@@ -1,6 +1,6 @@
 """Writes src/passes/mxnet_lists.inc from a JSON file of the operator names in MXNet's AMP lists.
 
-python tools/make_mxnet_lists.py ../shared/reference/amp_lists.json src/passes/mxnet_lists.inc
+python tools/make_mxnet_lists.py amp_lists.json src/passes/mxnet_lists.inc
 """
 
 import json

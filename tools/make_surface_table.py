@@ -2,7 +2,7 @@
 
 usage: make_surface_table.py LIST
 
-LIST is a page with tables whose first column is a name (../shared/reference/python_surface.md).
+LIST is a page with tables whose first column is a name (python_surface.md of the recorded references).
 """
 
 import re

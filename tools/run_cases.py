@@ -1,7 +1,7 @@
 """Load, infer, save and run every reference case, on both backends and in both precisions.
 
-    .venv/bin/python tools/run_cases.py ../shared/cases              # all of them, some minutes
-    .venv/bin/python tools/run_cases.py ../shared/cases --only yolo  # those whose path contains a word
+    .venv/bin/python tools/run_cases.py CASES              # all of them, some minutes
+    .venv/bin/python tools/run_cases.py CASES --only yolo  # those whose path contains a word
 
 A case is a folder with symbol.json and case.json; `case.py` in the folder of all cases reads it. For
 each it prints what was seen: bytes that stay equal when what was loaded is saved and loaded again, the

@@ -1,4 +1,4 @@
-"""Gradients against MXNet 1.9.1's own: the cases of ../shared/cases/grad_ops and grad_nets."""
+"""Gradients against MXNet 1.9.1's own: recorded in the folder of AMP_SHARED."""
 
 import importlib.util
 import json

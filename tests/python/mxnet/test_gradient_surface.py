@@ -1,4 +1,4 @@
-"""What training programs use of MXNet, by the list of ../shared: each name is here, with every parameter of it."""
+"""What training programs use of MXNet, by a recorded list: each name is here, with every parameter of it."""
 
 import inspect
 import os

@@ -90,4 +90,12 @@ def test_every_public_object_and_operator_has_an_entry_in_the_site():
     entries = set(re.findall(r"^\.\. auto(?:function|class):: (.*)$", text, re.MULTILINE))
     operators = {amp._core.operator_info(name)["name"] for name in amp._core.operator_names()}
     assert entries == {*OBJECTS, *(f"amp.sym.{name}" for name in operators if name.isidentifier())}
-    assert all(f"\n   {page}\n" in pages["index"] for page in pages if page != "index")
+    site = (Path(__file__).parents[3] / "docs" / "index.md").read_text()
+    assert [page for page in pages if f"\n   {page}\n" not in pages["index"] and f"\napi/{page}\n" not in site] == []
+
+
+def test_the_reference_begins_with_what_programs_call_first():
+    pages = api_pages.pages()
+    entries = re.findall(r"^\.\. auto(?:function|class):: (.*)$", pages["amp"], re.MULTILINE)
+    assert entries[0] == "amp.load" and "amp.convert_model" in entries[:5] and "amp.Executor" in entries[:9]
+    assert pages["index"].index("\n   amp\n") < pages["index"].index("\n   amp.sym\n")

@@ -18,7 +18,7 @@ import pytest
 import amp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from benchmarks import slow_steps  # noqa: E402
+from benchmarks import page, slow_steps  # noqa: E402
 from benchmarks.compare import __main__ as command  # noqa: E402
 from benchmarks.compare import bert, networks, plot, processes, published, stats, table, verdicts  # noqa: E402
 
@@ -357,3 +357,57 @@ def test_a_failing_contestant_says_why(tmp_path):
     (tmp_path / "model-symbol.json").write_text("{")
     with processes.Worker(specification) as worker, pytest.raises(processes.WorkerError, match="Error"):
         worker.load()
+
+
+# ---- the page ----
+
+
+def test_pages_and_plot_are_those_of_the_results():
+    for path in page.PAGES:
+        assert page.page(path.read_text()) == path.read_text(), "python -m benchmarks.page writes it anew"
+        assert page.MARKED.search(path.read_text())
+    assert page.plot() == page.PLOT.read_text()
+    ElementTree.fromstring(page.plot())
+
+
+def test_results_are_complete():
+    """Six networks, two batch sizes, the facts that the page names, and speeds that follow from the times."""
+    runs = page.load("networks")
+    assert len(runs) >= 5
+    for run in runs:
+        assert {"machine", "cpu", "class", "date", "commit", "versions", "command", *page.FACTS} <= run.keys()
+        assert [row["network"] for row in run["rows"]] == [name for name in page.NETWORKS for _ in range(2)]
+        for row in run["rows"]:
+            for key in ("float32", "automatic"):
+                assert 0.1 < row[key]["ratio"] < 2
+                if "best_ms" in row[key]:
+                    own, peer = row[key]["best_ms"]
+                    assert own / peer == pytest.approx(row[key]["ratio"], rel=0.1)
+    assert all(run["date"] and len(run["rows"]) == 34 for run in page.load("zoo"))
+
+
+def test_a_run_of_the_comparison_becomes_a_result_file(tmp_path, monkeypatch):
+    """The faster precision of OpenVINO counts for automatic precision."""
+    made = [
+        cell(
+            result("ours", "fp32", 20, 40, 20, version="0.1, oneDNN 3.2"),
+            result("ours", "bf16", 10, 10, 10, version="0.1, oneDNN 3.2"),
+            result("openvino", "fp32", 25, 50, 25, version="2026.4"),
+            result("openvino", "bf16", 30, 30, 30, version="2026.4"),
+            network=network,
+            batch=batch,
+        )
+        for network in page.NETWORKS
+        for batch in (1, 8)
+    ]
+    run = {"started": "2026-12-24 10:00:00", "settings": {"rounds": 3, "seconds": 0.1, "calls": 1}, "cells": made}
+    (tmp_path / "run.json").write_text(json.dumps({**run, "machine": "", "void": []}))
+    for name, value in {"RESULTS": tmp_path / "results", "PLOT": tmp_path / "plot.svg", "PAGES": ()}.items():
+        monkeypatch.setattr(page, name, value)
+    page.RESULTS.mkdir()
+    page.main(["--add", str(tmp_path / "run.json"), "--name", "2026-12-24-new", "--machine", "A new CPU"])
+    (found,) = page.load("networks")
+    assert found["date"] == "2026-12-24" and found["versions"] == {"nnvm-amp": "0.1, oneDNN 3.2", "openvino": "2026.4"}
+    assert found["rows"][0]["float32"] == {"ratio": 0.8, "best_ms": [18, 22.5]}
+    assert found["rows"][0]["automatic"] == {"ratio": 0.4, "best_ms": [9, 22.5]}
+    assert "A new CPU" in page.machines() and "| 1.25 x | 2.50 x |" in page.overview()

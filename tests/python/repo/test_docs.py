@@ -1,25 +1,26 @@
 """The pages in docs/ and the README keep their promises: Python blocks run, links lead somewhere, named tests exist."""
 
 import re
+import sys
+from pathlib import Path
 
+import messages
 import pytest
 
 import amp
 from amp import commands
 
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "docs"))
+import conf  # noqa: E402
+
 PAGES = [
     "README.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
-    "docs/benchmark.md",
-    "docs/design.md",
-    "docs/distributed.md",
-    "docs/environment_variables.md",
-    "docs/migrating_from_mxnet.md",
-    "docs/machines.md",
-    "docs/precision.md",
-    "docs/performance.md",
-    "docs/threads.md",
+    "SECURITY.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "api"),
 ]
 
 
@@ -41,13 +42,27 @@ def test_precision_runs(repository):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
 
 
-def test_migration_runs(repository, tmp_path, monkeypatch):
-    """What a program of MXNet becomes, block by block in one namespace."""
+@pytest.mark.parametrize("page", ["migrating_from_mxnet", "convert"])
+def test_page_runs(repository, tmp_path, monkeypatch, page):
+    """Block by block in one namespace, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    path = repository / "docs" / "migrating_from_mxnet.md"
+    path = repository / "docs" / f"{page}.md"
     names = {}
     for line, code in python_blocks(path.read_text()):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+
+
+def test_quick_start_runs_and_prints_what_it_shows(repository, tmp_path, monkeypatch, capsys):
+    """In a folder with the examples of a clone."""
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "quick_start.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+    printed = capsys.readouterr().out
+    shown = re.findall(r"^```text\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(shown) == 2 and [text for text in shown if text not in printed] == []
 
 
 def test_distributed_runs(repository):
@@ -103,14 +118,85 @@ def test_every_weakness_has_a_row_and_its_tests_exist(repository):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(repository, page):
+    """Those of README are absolute, because package indices show it, too."""
     path = repository / page
     for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
-        assert "://" in target or (path.parent / target).exists(), target
+        if page == "README.md":
+            assert target.startswith("https://"), target
+            target = target.replace(conf.REPOSITORY, "")
+        generated = (path.parent / target).parent == repository / "docs" / "api"
+        assert "://" in target or generated or (path.parent / target).exists(), target
 
 
-def test_every_page_is_in_the_table_of_documents(repository):
-    text = (repository / "README.md").read_text()
-    assert [page for page in PAGES[1:] if f"| [{page}]({page}) |" not in text] == []
+def test_every_page_is_in_the_table_of_documents_and_in_the_site(repository):
+    readme = (repository / "README.md").read_text()
+    index = (repository / "docs" / "index.md").read_text().split()
+    experiments = (repository / "docs" / "experiments" / "index.md").read_text()
+    for page in PAGES[1:]:
+        path = Path(page)
+        if path.parent.name == "experiments" and path.name != "index.md":
+            assert re.match(r"\d{4}-\d\d-\d\d-", path.name) and f"]({path.name})" in experiments, page
+        elif page not in ("docs/index.md", *(f"docs/{name}.md" for name in conf.ROOT_PAGES.values())):
+            name = conf.ROOT_PAGES.get(page) or str(path.relative_to("docs").with_suffix(""))
+            assert f"]({conf.REPOSITORY}{page})" in readme and name in index, page
+
+
+# Words of this project's own that readers do not know, and what is said instead.
+WORDS = {
+    r"\bours\b": "nnvm-amp",
+    r"\bas decided\b": "automatic precision",
+    r"fixed-point numbers": "fixed-point values",
+    r"\bwindows of \dx": "kernels of",
+    r"\.\./shared": "a folder of networks (only CONTRIBUTING.md says where)",
+    r"\bTODO\b": "a sentence",
+}
+
+
+@pytest.mark.parametrize("page", [*PAGES, "Makefile"])
+def test_pages_are_in_the_terms_of_the_field(repository, page):
+    text = (repository / page).read_text()
+    found = [f"{word}: say {say}" for word, say in WORDS.items() if re.search(word, text, re.IGNORECASE)]
+    if page == "CONTRIBUTING.md":
+        found = [line for line in found if "shared" not in line]
+    assert found == []
+
+
+# ---- troubleshooting ----
+
+
+def test_troubleshooting_quotes_texts_that_exist(repository):
+    """Each heading is an error's text or a warning's, with … for what is put in."""
+    page = (repository / "docs" / "troubleshooting.md").read_text()
+    quoted = re.findall(r"^### (.*)$", page, re.MULTILINE)
+    errors = re.sub(r"\\'", "'", "\n".join(messages.messages()))
+    sources = re.sub(r'"\s*\n\s*"', "", (repository / "src" / "runtime" / "bind.cc").read_text())
+    assert len(quoted) > 15
+    for text in quoted:
+        where = sources if text.startswith("Warning: ") else errors
+        assert text.removeprefix("Warning: ").replace("…", "{}") in where, text
+
+
+# ---- pages that are made ----
+
+
+def test_reference_pages_have_every_command_option_and_header(repository):
+    import reference_pages
+
+    from amp._options import conversion, executor
+
+    pages = reference_pages.pages()
+    parser = commands._parser()
+    for name, command in parser._subparsers._group_actions[0].choices.items():
+        assert f"\namp {name}\n---" in pages["command_line"]
+        flags = [flag for action in command._actions if action.help != "==SUPPRESS==" for flag in action.option_strings]
+        section = pages["command_line"].partition(f"\namp {name}\n---")[2].partition("\namp ")[0]
+        assert [flag for flag in flags if flag not in ("-h", "--help") and flag not in section] == []
+    options = [*conversion.OPTIONS, *(name for name, option in executor.OPTIONS.items() if option.doc)]
+    assert [name for name in options if f"``{name}``" not in pages["options"]] == []
+    assert all(
+        text in pages["cpp"] for text in ("class Executor {", "struct BindOptions {", "RingForward(", "RegisterOp")
+    )
+    assert "private:" not in pages["cpp"]
 
 
 # ---- README ----

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,12 +22,15 @@ def run(repository, program, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "name", ["classify_images", "detect_faces", "finetune", "sentence_embeddings", "train_digits", "train_ring"]
-)
-def test_examples_are_short(repository, name):
-    lines = (repository / "examples" / f"{name}.py").read_text().splitlines()
-    assert len(lines) < 150
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("examples/*.py")), ids=lambda path: path.name)
+def test_examples_are_short_and_in_the_table_of_readme(repository, path):
+    assert len(path.read_text().splitlines()) < 150
+    assert f"| [{path.name}](" in (repository / "README.md").read_text()
+
+
+def test_read_digits(repository):
+    right = re.findall(r"(\w+): (\d+) of 360 digits", run(repository, "read_digits"))
+    assert dict(right) == {"float32": "358", "bfloat16": "358"}
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,15 @@ def test_detect_faces(repository, shared_dir, tmp_path):
     for x, y in marks:  # a mark is drawn near each landmark
         assert np.min(np.hypot(columns - x, rows - y)) < 6
     assert (after == [0, 255, 0]).all(-1).sum() > 200
+
+
+def test_detect_faces_says_what_is_missing(repository, tmp_path):
+    program = [sys.executable, str(repository / "examples" / "detect_faces.py")]
+    done = subprocess.run([*program, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "MODELS holds MTCNN" in done.stdout
+    for arguments, expected in (([], "required: models, photo, output"), ([tmp_path, "p.png", "o.png"], "det1-symbol")):
+        done = subprocess.run([*program, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 2 and expected in done.stderr
 
 
 def bert(folder):

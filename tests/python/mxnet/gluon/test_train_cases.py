@@ -1,4 +1,4 @@
-"""Training programs against MXNet 1.9.1's own loss curves: ../shared/cases/train."""
+"""Training programs against MXNet 1.9.1's own loss curves: recorded in the folder of AMP_SHARED."""
 
 import importlib.util
 import os
