@@ -33,6 +33,23 @@ def test_read_digits(repository):
     assert dict(right) == {"float32": "358", "bfloat16": "358"}
 
 
+def test_pictures_of_digits_are_what_finetune_and_classify_images_read(repository, tmp_path):
+    run(repository, "read_digits", "--pictures", tmp_path / "digits")
+    pictures = sorted((tmp_path / "digits").glob("*/*.png"))
+    assert len(pictures) == 360 and len({path.parent for path in pictures}) == 10
+    few = [path for path in pictures if path.parent.name in ("one", "zero")]
+    for path in set(pictures) - set(few):
+        path.unlink()
+        if not list(path.parent.iterdir()):
+            path.parent.rmdir()
+    options = ["--network", "mobilenet0.25", "--size", 32, "--batch", 16, "--rate", 0.02, "--epochs", 15]
+    run(repository, "finetune", tmp_path / "digits", tmp_path / "net", *options)
+    labels = ["--labels", tmp_path / "net-classes.txt"]
+    printed = run(repository, "classify_images", tmp_path / "net", 0, few[0], few[-1], "--size", 32, *labels)
+    best = re.findall(r"\.png\n *([\d.]+)%  (\w+)", printed)
+    assert [name for _, name in best] == ["one", "zero"]
+
+
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory):
     """A small network whose scores depend on the picture: (prefix, symbol, arguments, auxiliary states)."""
