@@ -157,7 +157,8 @@ std::vector<bool> TimedEntries(const Graph& graph) {
 // The machine can predict times of tensors with known shapes alone.
 void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
   if (options.machine == nullptr) {
-    throw ArgumentError("minimize='time' needs a machine: machine='this', a class or a file; minimize='casts' does not");
+    throw ArgumentError(
+        "minimize='time' needs a machine: machine='this', a class or a file; minimize='casts' does not");
   }
   std::vector<std::string> variables, results;
   const std::vector<bool> timed = TimedEntries(graph);
