@@ -69,6 +69,17 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options):
         super().__init__(**options, allow_abbrev=False)
+        self._is_intermixed = False
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Options may stand between the names of files, too, which argparse does where it is asked to."""
+        if self._subparsers is not None or self._is_intermixed:
+            return super().parse_known_args(args, namespace)
+        self._is_intermixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_intermixed = False
 
     def error(self, message):
         self.exit(USER_ERROR, f"{self.prog}: error: {' '.join(message.split())} (see `{self.prog} --help`)\n")

@@ -6,7 +6,7 @@ from html import escape
 _KINDS = (
     ("cast", "#ffb74d", lambda node: node.is_cast),
     ("input", "#c8e6c9", lambda node: not node.op),
-    ("bfloat16 or float16", "#90caf9", lambda node: node.dtype in ("bfloat16", "float16")),
+    ("reads or gives bfloat16 or float16", "#90caf9", lambda node: node.is_low),
     ("float32", "#f5f5f5", lambda node: node.dtype == "float32"),
     ("another dtype", "#e1bee7", lambda node: node.dtype is not None),
     ("unknown dtype", "#ffffff", lambda node: True),

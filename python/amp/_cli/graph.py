@@ -8,6 +8,7 @@ import sys
 import warnings
 from typing import NamedTuple, Optional
 
+from .._options.conversion import TARGETS
 from ..base import ArgumentError, dtype_name
 from ..executor import Executor
 from . import drawing, models, outputs
@@ -27,6 +28,7 @@ class GraphNode(NamedTuple):
     is_output: bool
     dtype: Optional[str]
     shape: Optional[tuple]
+    is_low: bool  # reads or gives bfloat16 or float16
     group: Optional[int]  # the step that computes it with others
 
     @property
@@ -96,9 +98,12 @@ def graph_of(model, shapes, dtypes, machine, title):
     for index in drawn:
         node = document["nodes"][index]
         name, op = node["name"], "" if node["op"] == "null" else node["op"]
-        dtype, shape = _type_of(name, op, types)
-        reads = list(dict.fromkeys(place[source[0]] for source in node["inputs"] if source[0] in place))
-        nodes.append(GraphNode(name, op, reads, index in heads, dtype, shape, group_of.get(name)))
+        dtype, shape = _type_of(node, types)
+        sources = list(dict.fromkeys(source[0] for source in node["inputs"]))
+        read = [_type_of(document["nodes"][source], types)[0] for source in sources]
+        is_low = any(name in TARGETS for name in (dtype, *read))
+        reads = [place[source] for source in sources if source in place]
+        nodes.append(GraphNode(name, op, reads, index in heads, dtype, shape, is_low, group_of.get(name)))
     return Graph(title, nodes, groups)
 
 
@@ -118,8 +123,9 @@ def _types(model, shapes, dtypes):
     return types
 
 
-def _type_of(name, op, types):
-    names = (f"{name}_output", f"{name}_output0", name) if op else (name,)
+def _type_of(node, types):
+    name = node["name"]
+    names = (name,) if node["op"] == "null" else (f"{name}_output", f"{name}_output0", name)
     return next((types[key] for key in names if key in types), (None, None))
 
 

@@ -14,14 +14,15 @@ class Progress:
 
     def __init__(self, stream=None, clock=time.monotonic):
         self._stream, self._clock = stream or sys.stderr, clock
-        self._begin, self._first, self._tenth = clock(), None, -1
+        self._begin, self._first, self._tenth = None, None, -1
         self._is_terminal = self._stream.isatty()
 
     def update(self, done):
         """`done` is from 0 to 1; what was done before the first call, in an earlier session, says nothing of speed."""
         if self._first is None:
-            self._begin, self._first = self._clock(), done
-        text = f"  {100 * done:3.0f} %, {_minutes(self._clock() - self._begin)}{self._rest(done)}"
+            self._begin, self._first = self._clock(), done  # earlier sessions took time of their own
+        elapsed = self._clock() - self._begin
+        text = f"  {100 * done:3.0f} %, {_minutes(elapsed)}{self._rest(done, elapsed)}"
         if self._is_terminal:
             self._stream.write(f"\r{text:<60}")
         elif int(10 * done) > self._tenth:
@@ -34,17 +35,17 @@ class Progress:
         if self._is_terminal and self._first is not None:
             self._stream.write("\n")
 
-    def _rest(self, done):
+    def _rest(self, done, elapsed):
         part = done - self._first
         if part <= 0:
             return ""
-        seconds = (self._clock() - self._begin) * (1 - done) / part
+        seconds = elapsed * (1 - done) / part
         at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
         return f", about {_minutes(seconds)} left (until {at})"
 
 
 def _minutes(seconds):
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d} min"
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02d} min"
 
 
 @contextlib.contextmanager
