@@ -68,6 +68,7 @@ class Profile:
         self.num_runs, self.num_threads = handle.num_runs, handle.num_threads
         self.outside_share = handle.outside_share
         self.peaks, self.bandwidth, self.others = peaks, bandwidth, others
+        self._inside = sum(step["median_seconds"] for step in self.steps)
 
     def __str__(self) -> str:
         rows = [_HEADER, *(self._row(step) for step in self.steps)]
@@ -102,8 +103,8 @@ class Profile:
         return sorted(self.steps, key=lambda step: step["median_seconds"], reverse=True)[:count]
 
     def share(self, step: dict[str, Any]) -> float:
-        """The part of a run's time that a step takes."""
-        return step["median_seconds"] / self.median_seconds if self.median_seconds else 0.0
+        """The part of a run's time that a step takes: all of them and `outside_share` make up 1."""
+        return (1 - self.outside_share) * step["median_seconds"] / self._inside if self._inside else 0.0
 
     def of_peak(self, step: dict[str, Any]) -> float | None:
         """Achieved arithmetic relative to the machine's peak in the step's dtype; None where that means nothing."""
