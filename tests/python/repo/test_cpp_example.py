@@ -156,6 +156,16 @@ def test_all_headers_are_in_one_folder_and_need_no_other_library(prefix, tmp_pat
     configure_and_build(tmp_path, prefix, tmp_path / "build")
 
 
+def test_what_the_pages_show_compiles(repository, prefix, tmp_path):
+    """README and the page of C++ have one program, without the function around it."""
+    pages = [(repository / page).read_text() for page in ("README.md", "docs/cpp.md")]
+    (code,) = {re.search(r"^```cpp\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1] for page in pages}
+    include, _, body = code.partition("\n\n")
+    (tmp_path / "main.cc").write_text(f"{include}\nvoid Program(const amp::NDArray& image) {{\n{body}}}\n")
+    (tmp_path / "CMakeLists.txt").write_text(PROGRAM.replace("add_executable(program", "add_library(program OBJECT"))
+    configure_and_build(tmp_path, prefix, tmp_path / "build")
+
+
 def test_headers_show_nothing_of_plans_and_kernels(prefix):
     include = prefix / "include" / "amp"
     assert not (include / "dnnl").exists()
