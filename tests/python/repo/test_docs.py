@@ -169,7 +169,7 @@ def test_troubleshooting_quotes_texts_that_exist(repository):
     """Each heading is an error's text or a warning's, with … for what is put in."""
     page = (repository / "docs" / "troubleshooting.md").read_text()
     quoted = re.findall(r"^### (.*)$", page, re.MULTILINE)
-    errors = re.sub(r"\\'", "'", "\n".join(messages.messages()))
+    errors = re.sub(r"\\'", "'", messages.LIST.read_text())
     sources = re.sub(r'"\s*\n\s*"', "", (repository / "src" / "runtime" / "bind.cc").read_text())
     assert len(quoted) > 15
     for text in quoted:
