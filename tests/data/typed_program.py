@@ -35,7 +35,7 @@ def convert(folder: Path, options: amp.ConversionOptions) -> dict[str, int]:
 def train(steps: int) -> float:
     """What a weight becomes."""
     x, w = amp.sym.Variable("x"), amp.sym.Variable("w", shape=(1,))
-    loss = amp.sym.sum(amp.sym.square(2 * x - w), name="loss")
+    loss = amp.sym.sum(amp.sym.square(2 * x - w + amp.sym.zeros((1,))), name="loss")
     weight = amp.nd.array([0.5])
     run = amp.TrainingExecutor(loss, {"w": weight}, {}, {"x": (1,)}, grad_req={"w": "write"})
     for _ in range(steps):

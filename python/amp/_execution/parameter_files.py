@@ -1,6 +1,5 @@
 """Which arrays hold what a file holds: executors keep the file instead, and read it again for a copy."""
 
-import hashlib
 import os
 import weakref
 from typing import NamedTuple
@@ -25,16 +24,20 @@ class ParameterFile:
 
     def _require_unchanged(self):
         found = _stamp(self.path)
-        if found != self._stamp and (self._sha256 is None or _sha256(self.path) != self._sha256):
+        if found == self._stamp:
+            return
+        if self._sha256 is None or _sha256(self.path) != self._sha256:
             raise ArgumentError(
                 f"'{self.path}' has changed since an executor was bound to its parameters; load it again and make "
                 "another executor"
             )
+        self._stamp = found
 
     def __getstate__(self):
         """The file's name, and the SHA-256 of its contents, which says whether another process finds the same."""
         self._require_unchanged()
-        return {"path": self.path, "_stamp": None, "_sha256": self._sha256 or _sha256(self.path)}
+        self._sha256 = self._sha256 or _sha256(self.path)
+        return {"path": self.path, "_stamp": None, "_sha256": self._sha256}
 
 
 def _stamp(path):
@@ -49,6 +52,8 @@ def _stamp(path):
 
 
 def _sha256(path):
+    import hashlib  # few programs need it
+
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):

@@ -11,7 +11,14 @@ from . import operators
 from .arithmetic import Arithmetic, binary, is_number
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Sequence
+    from typing import Any, Union
+
+    from numpy.typing import DTypeLike
+
+    from .symbol import Symbol
+
+    Shape = Union[int, Sequence[int]]
 
 __all__ = [
     "arange",
@@ -29,7 +36,7 @@ __all__ = [
 ]
 
 
-def zeros(shape, dtype=None, **kwargs):
+def zeros(shape: Shape, dtype: DTypeLike = None, **kwargs: Any) -> Symbol:
     """A symbol of zeros, float32 unless `dtype` says otherwise; keywords are those of operators (name, attr).
 
     Raises ArgumentError for unknown dtypes.
@@ -41,7 +48,7 @@ def zeros(shape, dtype=None, **kwargs):
     return _operator("_zeros")(shape=shape, dtype=dtype or "float32", **kwargs)
 
 
-def ones(shape, dtype=None, **kwargs):
+def ones(shape: Shape, dtype: DTypeLike = None, **kwargs: Any) -> Symbol:
     """A symbol of ones; see `zeros`.
 
     >>> amp.sym.ones((2, 3)).infer_shape()[1]
@@ -50,7 +57,7 @@ def ones(shape, dtype=None, **kwargs):
     return _operator("_ones")(shape=shape, dtype=dtype or "float32", **kwargs)
 
 
-def full(shape, val, dtype=None, **kwargs):
+def full(shape: Shape, val: float, dtype: DTypeLike = None, **kwargs: Any) -> Symbol:
     """A symbol filled with the number `val`; see `zeros`.
 
     >>> amp.sym.full((2,), 7).eval()[0]
@@ -60,7 +67,7 @@ def full(shape, val, dtype=None, **kwargs):
     return _operator("_full")(shape=shape, dtype=dtype or "float32", value=float(val), **kwargs)
 
 
-def eye(N, M=0, k=0, dtype=None, **kwargs):
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: Any) -> Symbol:
     """A symbol of shape (N, M or N) with ones on its k-th diagonal; see `zeros`.
 
     >>> amp.sym.eye(2).eval()[0]
@@ -71,7 +78,15 @@ def eye(N, M=0, k=0, dtype=None, **kwargs):
     return _operator("_eye")(N=N, M=M, k=k, dtype=dtype or "float32", **kwargs)
 
 
-def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: DTypeLike = None,
+) -> Symbol:
     """A symbol of the numbers from `start` up to `stop` (from 0 up to `start` without it), each `repeat` times.
 
     One axis, float32 by default. With `infer_range` and without `stop` they begin with `start`, and are as many as what
@@ -86,7 +101,9 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, d
     return _operator("_arange")(start=start, stop=stop, step=step, repeat=repeat, name=name, dtype=dtype, **how)
 
 
-def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike = None
+) -> Symbol:
     """A symbol of `num` numbers with equal distances, from `start` to `stop`.
 
     Of the shape (num,), float32 by default.
@@ -100,7 +117,9 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     )
 
 
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+def split_v2(
+    ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> Symbol:
     """Splits a symbol into a number of equal parts, or at the indices of a tuple.
 
     The result has an output per part. Inference raises GraphError for sizes that have no such parts.
@@ -111,7 +130,7 @@ def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     return _operator("_split_v2")(ary, axis=axis, squeeze_axis=squeeze_axis, indices_or_sections=indices_or_sections)
 
 
-def maximum(left, right):
+def maximum(left: Symbol | float, right: Symbol | float) -> Symbol:
     """The larger one, element by element; each side is a Symbol or a number.
 
     Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
@@ -123,7 +142,7 @@ def maximum(left, right):
     return _either("maximum", left, right, np.maximum)
 
 
-def minimum(left, right):
+def minimum(left: Symbol | float, right: Symbol | float) -> Symbol:
     """The smaller one, element by element; each side is a Symbol or a number.
 
     Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
@@ -135,7 +154,7 @@ def minimum(left, right):
     return _either("minimum", left, right, np.minimum)
 
 
-def hypot(left, right):
+def hypot(left: Symbol | float, right: Symbol | float) -> Symbol:
     """sqrt(left² + right²); each side is a Symbol or a number.
 
     Shapes broadcast; two numbers give a number. Raises ArgumentError for anything else.
@@ -147,7 +166,7 @@ def hypot(left, right):
     return _either("hypot", left, right, np.hypot)
 
 
-def power(base, exp):
+def power(base: Symbol | float, exp: Symbol | float) -> Symbol:
     """base ** exp; each side is a Symbol or a number.
 
     >>> amp.sym.pow(amp.sym.Variable("x"), 2).eval(x=amp.nd.array([3]))[0]

@@ -91,7 +91,7 @@ def test_wrong_files_are_named(text, tmp_path):
 @pytest.mark.parametrize("name", ["avx3", "", ".", "/dev/zero", "\0"])
 def test_unknown_names(name):
     classes = "avx2, avx512_amx, avx512_bf16_fast, avx512_bf16_slow, avx512_bf16_wide, avx512_core"
-    with pytest.raises(amp.ArgumentError, match=classes):
+    with pytest.raises(amp.ArgumentError, match="there is no file" if "/" in name else classes):
         amp.convert_model(*dense_model(), input_shapes=SHAPES, machine=name)
     with pytest.raises(amp.ArgumentError, match="expected 'this', 'any', a class of machines or a file"):
         amp.Executor(*dense_model(), SHAPES, machine=7)
