@@ -46,7 +46,7 @@ and ctrl-C ends with 130. With ``AMP_VERBOSE=1`` an error shows its traceback.
 
 
 def command_line():
-    parser = commands._parser()
+    parser = commands.parser()
     subparsers = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     parts = [heading("Command line"), COMMAND_LINE]
     return "\n".join([*parts, *(command(name, each) for name, each in subparsers.choices.items())])

@@ -77,6 +77,7 @@ class Executor(BoundModel):
     """
 
     _OWNED = ("_handle", "_origin")
+    _with_gradients = None  # amp.TrainingExecutor, which sets it
 
     def __init__(
         self,
@@ -152,9 +153,7 @@ class Executor(BoundModel):
             """With `grad_req`, which type checkers do not know here: a TrainingExecutor, as before it had a name."""
             if isinstance(grad_req, str) and grad_req == "null":
                 return super().__new__(cls)
-            from .training_executor import TrainingExecutor
-
-            return TrainingExecutor(*args, grad_req=grad_req, **options)
+            return cls._with_gradients(*args, grad_req=grad_req, **options)
 
         def __getattr__(self, name):
             hint = "; amp.TrainingExecutor has it" if name in _OF_GRADIENTS else ""

@@ -8,7 +8,7 @@ from ._execution.bound_model import BoundModel, near_matches, profile_of
 from ._execution.gradient_runs import requests_of
 from ._options.executor import GRADIENTS, require_options, with_executor_options
 from .base import ArgumentError
-from .executor import bind, checked_model, gradient_runs, warn, with_tiling
+from .executor import Executor, bind, checked_model, gradient_runs, warn, with_tiling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -197,3 +197,6 @@ def _made_again(made_from, arrays, gradients):
     run = TrainingExecutor.__new__(TrainingExecutor)
     run._start(symbol, arrays, types, requests, options, gradients)
     return run
+
+
+Executor._with_gradients = TrainingExecutor

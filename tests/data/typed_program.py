@@ -14,7 +14,7 @@ def classify(folder: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float3
     with amp.Executor(symbol, args, aux, {"data": image.shape}, num_threads=1, mode="exact") as run:
         (scores,) = run(image)
         larger = run.reshape(data=(2, *image.shape[1:]))
-        print(run.summary.num_steps, larger.output_shapes, run.profile(image, runs=3).mean_seconds)
+        print(run.summary.num_steps, larger.output_shapes, run.profile(image, runs=3).median_seconds)
     return int(scores.asnumpy().argmax())
 
 

@@ -246,4 +246,4 @@ def test_the_command_line_explains_gradients(tmp_path, capsys):
     main(["why", str(tmp_path / "model"), "fc1_weight_grad", "--training"])
     assert "fc1_weight_grad (_copy) is float32" in capsys.readouterr().out
     main(["why", str(tmp_path / "model"), "fc2_backward", "--training"])
-    assert "its node keeps numbers below 1.18e-38 (mode auto" in capsys.readouterr().out
+    assert "its node keeps values below 1.18e-38 (mode auto" in capsys.readouterr().out

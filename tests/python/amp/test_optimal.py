@@ -132,5 +132,5 @@ def test_command_line(tmp_path, capsys):
     assert main(["convert", *files, "-o", str(tmp_path / "low"), *flags]) == 0
     assert "casts in the graph:  2\n" in capsys.readouterr().out
     assert json.loads((tmp_path / "r.json").read_text())["certificate"]["unit"] == "casts"
-    assert main(["convert", *files, "-o", str(tmp_path / "low"), "--minimize", "casts"]) != 0
+    assert main(["convert", *files, "-o", str(tmp_path / "other"), "--minimize", "casts"]) != 0
     assert "expected policy 'optimal', got 'default'" in capsys.readouterr().err

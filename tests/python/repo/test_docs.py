@@ -186,7 +186,7 @@ def test_reference_pages_have_every_command_option_and_header(repository):
     from amp._options import conversion, executor
 
     pages = reference_pages.pages()
-    parser = commands._parser()
+    parser = commands.parser()
     for name, command in parser._subparsers._group_actions[0].choices.items():
         assert f"\namp {name}\n---" in pages["command_line"]
         flags = [flag for action in command._actions if action.help != "==SUPPRESS==" for flag in action.option_strings]
