@@ -6,7 +6,8 @@
     run = amp.Executor(sym, arg_params, aux_params, {"data": (1, 3, 224, 224)}, reduce_precision="bfloat16")
     (scores,) = run(image)  # NumPy arrays go in; the results convert to NumPy without a copy
 
-What MXNet names has its name here; what is added is keyword-only.
+What MXNet names has its name here; what is added is keyword-only. Logger "amp" of Python's `logging` tells what was
+loaded, converted and bound (level INFO).
 """
 
 from __future__ import annotations

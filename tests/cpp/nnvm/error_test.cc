@@ -12,6 +12,11 @@ TEST(NearMatches, ClosestFirst) {
   EXPECT_EQ(NearMatches("x", {}), "");
 }
 
+TEST(NearMatches, ANodeHasTheNamesOfItsOutputs) {
+  EXPECT_EQ(NearMatches("conv1", {"bn1_output", "conv1_output", "conv1_weight"}),
+            "; did you mean 'conv1_output', 'conv1_weight'?");
+}
+
 TEST(NearMatches, NamesAtMostThree) {
   EXPECT_EQ(NearMatches("fc", {"fc1", "fc2", "fc3", "fc4"}), "; did you mean 'fc1', 'fc2', 'fc3'?");
 }
