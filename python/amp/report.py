@@ -178,8 +178,8 @@ class ConversionReport:
             for tensor in self._by_id.values():
                 if tensor[key] == name:
                     return tensor
-        names = dict.fromkeys(tensor[key] for tensor in self._by_id.values() for key in ("name", "node"))
-        hint = did_you_mean(name, names)
+        names, nodes = (dict.fromkeys(tensor[key] for tensor in self._by_id.values()) for key in ("name", "node"))
+        hint = did_you_mean(name, names) or did_you_mean(name, nodes)
         if self.folded and not hint:
             hint = f" ({len(self.folded)} batch norms were folded: their parameters are gone)"
         raise ArgumentError(f"the model has no tensor {name!r}{hint}")
