@@ -51,9 +51,10 @@ def find_models(names):
 
 
 def load(files):
-    """(Symbol, arguments, auxiliary states). Raises ArgumentError where the files do not belong together."""
+    """(Symbol, arguments, auxiliary states). Raises GraphError for parameters of another model, ArgumentError where some
+    are missing."""
     model = checkpoint.load(*files)
-    _refuse_foreign(model, files)
+    _refuse_incomplete(model, files)
     return model
 
 
@@ -118,17 +119,10 @@ def _params_beside(symbol, epoch):
     return path
 
 
-def _refuse_foreign(model, files):
-    """Parameters of another model are a mistake that is best told by what does not fit."""
+def _refuse_incomplete(model, files):
+    """What lacks parameters is told before inputs are asked for, which they would be taken for."""
     symbol, arguments, states = model
-    inputs, held = inputs_of(symbol), {**arguments, **states}
-    variables = set(symbol.list_inputs())
-    missing = [name for name in symbol.list_inputs() if name not in held and name not in inputs]
-    strange = [name for name in held if name not in variables]
-    if missing and strange:
-        raise ArgumentError(
-            f"{files.params} is not of this model: it has {len(strange)} arrays that {files.symbol} lacks "
-            f"({some(strange)}), and lacks {len(missing)} of its parameters ({some(missing)})"
-        )
+    known = {*inputs_of(symbol), *arguments, *states}
+    missing = [name for name in symbol.list_inputs() if name not in known]
     if missing:
         raise ArgumentError(f"{files.params} lacks {len(missing)} parameters of {files.symbol}: {some(missing)}")

@@ -421,7 +421,7 @@ def test_user_errors_are_one_line(capsys, digits, tmp_path):
         (("convert", *digits), "-o/--output"),
         (("why", "nothing", "x"), "neither a file nothing nor nothing-symbol.json"),
         (("why", params, "x"), "holds no symbol"),
-        (("why", symbol, "digits_relu0_fw"), "did you mean 'digits_relu0_fwd'"),
+        (("why", symbol, "digits_relu0_fw"), "did you mean 'digits_relu0_fwd_output'"),
         (("why", symbol, "?"), "no tensor '?'"),
         (("why", bad_json, params, "x"), "not valid JSON"),
         (("diff", symbol, "nothing"), "nothing-symbol.json"),
