@@ -51,8 +51,8 @@ def find_models(names):
 
 
 def load(files):
-    """(Symbol, arguments, auxiliary states). Raises GraphError for parameters of another model, ArgumentError where some
-    are missing."""
+    """(Symbol, arguments, auxiliary states). Raises GraphError for parameters of another model, ArgumentError where
+    some are missing."""
     model = checkpoint.load(*files)
     _refuse_incomplete(model, files)
     return model
