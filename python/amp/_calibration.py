@@ -107,11 +107,12 @@ def _measure_once(progress, kept, number_of_round):
         for precision in in_each:
             name = f"round {number_of_round}, model {number}, {precision['target_dtype'] if precision else 'float32'}"
             if name not in kept:
+                progress(done)
                 kernels = _core.kernel_names() if has_choice else ()
                 kept[name] = steps_of(model, precision, kernels, _part_of(progress, done, cost))
             steps += kept[name]
             done += cost
-            progress(min(done, 1.0))
+    progress(1.0)
     return steps
 
 
