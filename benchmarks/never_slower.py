@@ -25,8 +25,8 @@ FILES = {
     "mxnet": {"policy": "mxnet"},
     "graphamp mp1": {"policy": "graphamp", "preset": "mp1"},
 }
-COLUMNS = ("as decided", *FILES)
-LIMITS = {"as decided": 1.02, **dict.fromkeys(FILES, 1.10)}
+COLUMNS = ("automatic", *FILES)
+LIMITS = {"automatic": 1.02, **dict.fromkeys(FILES, 1.10)}
 SAME = "same plan"
 
 
@@ -38,7 +38,7 @@ def _saved_and_loaded(model):
 
 def _contestants(case):
     """{column: executor or what went wrong}"""
-    yield "as decided", lambda: case.bind(reduce_precision="bfloat16", machine="this")
+    yield "automatic", lambda: case.bind(reduce_precision="bfloat16", machine="this")
     for name, options in FILES.items():
         yield name, lambda options=options: case.bind(_saved_and_loaded(case.convert(**options)[:3]), machine="this")
 

@@ -35,7 +35,7 @@ def _options():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.roofline", description=__doc__)
     parser.add_argument("--networks", default=",".join(NETWORKS), help="default: %(default)s")
     parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: as decided")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16: automatic precision")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--profiles", type=int, default=10, help="of three runs each; default: %(default)s")
     parser.add_argument("--output", default=str(ROOT / "build" / "roofline.png"), metavar="PATH")

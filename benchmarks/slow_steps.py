@@ -2,8 +2,8 @@
 
     python -m benchmarks.slow_steps [--cases TEXT ...] [--times N]
 
-Profiles every recorded case (AMP_SHARED) in float32 and as decided, and prints the steps that take more than N times
-(default 4) of their arithmetic and their bytes, and 2 % of their plan. How fast arithmetic and bytes are is what large
+Profiles every recorded case (AMP_SHARED) in float32 and in automatic precision, and prints the steps that take more
+than N times (default 4) of their arithmetic and their bytes, and 2 % of their plan. How fast arithmetic and bytes are is what large
 products and the usual mover of these cases say. Such a step is a slow path: of the library, of ours, or one that
 decisions should avoid. Wants a machine that does nothing else.
 """
@@ -23,7 +23,7 @@ LARGE_FLOPS, LARGE_BYTES = 1e8, 1 << 20
 
 
 def _profiled(name):
-    """The steps of a case that bytes are known of, in float32 and as decided, each with its part of its plan."""
+    """The steps of a case whose bytes are known, in both precisions, each with its part of its plan."""
     case = SharedModel(name)
     for options in ({}, {"reduce_precision": "bfloat16"}):
         steps = case.bind(**options).profile(case.inputs, runs=RUNS).steps
@@ -31,7 +31,7 @@ def _profiled(name):
         for step in steps:
             if step["bytes"] and step["min_seconds"]:
                 part = step["min_seconds"] / total
-                yield {**step, "case": name, "as": "as decided" if options else "float32", "part": part}
+                yield {**step, "case": name, "as": "automatic" if options else "float32", "part": part}
 
 
 def _speeds(steps):

@@ -28,7 +28,7 @@ from .compare.stats import relative_rms
 DEFAULT = ("resnet50_v1:16", "mobilenetv2_1.0:16", "bert_base:8")
 ENGINES = (
     ("ours", "ours-training", "fp32"),
-    ("as decided", "ours-training", "bf16"),
+    ("automatic", "ours-training", "bf16"),
     ("MXNet", "mxnet-training", "fp32"),
 )
 
@@ -84,7 +84,7 @@ def _row(text, options):
         backward, slow = _backward_over_forward(folder)
     theirs = found["MXNet"]
     cells = [f"{median(found['ours'][0]):.0f}", f"{found['ours'][1]:.0f}"]
-    for label in ("ours", "as decided"):
+    for label in ("ours", "automatic"):
         if isinstance(theirs, str) or isinstance(found[label], str):
             cells.append(next(value for value in (theirs, found[label]) if isinstance(value, str))[:60])
             continue
@@ -105,7 +105,7 @@ def main():
     if not options.mxnet_python:
         parser.error("MXNET_PYTHON is not set: a Python with MXNet 1.9.1")
     print(f"{amp.cpu_info()}\n")
-    print("| network, batch | ours, ms | peak MB | float32 / MXNet's | as decided / MXNet's | backward | reference |")
+    print("| network, batch | ours, ms | peak MB | float32 / MXNet's | automatic / MXNet's | backward | reference |")
     print("|---|---|---|---|---|---|---|")
     for text in options.networks:
         print(f"| {' | '.join(_row(text, options))} |", flush=True)
