@@ -48,7 +48,7 @@ Json Header(const Json& file) {
 
 void RequireFormat(const Json& file) {
   if (!file.is_object() || !file.contains("format") || file["format"] != kFormat) {
-    Throw<ArgumentError>("this is no machine file; `amp calibrate` writes one");
+    Throw<ArgumentError>("this is no machine file (it has no 'format': '{}'); `amp calibrate` writes one", kFormat);
   }
   if (!file.contains("version") || file["version"] != kVersion) {
     Throw<ArgumentError>("expected version {}; `amp calibrate` writes such a file", kVersion);
