@@ -176,7 +176,9 @@ def comment_of(text):
 
 
 def code_block(text):
-    return f".. code-block:: cpp\n\n{indent(text)}\n"
+    """C++, or a table of words where no line ends as one of C++ does."""
+    is_code = re.search(r"[;{}](?: +//.*)?$", text, re.MULTILINE)
+    return f".. code-block:: {'cpp' if is_code else 'text'}\n\n{indent(text)}\n"
 
 
 def header(name, text):
