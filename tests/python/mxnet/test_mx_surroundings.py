@@ -293,3 +293,9 @@ def test_modules_pass_on_the_dtype_bfloat16():
     from amp.mxnet.amp.amp import bfloat16
 
     assert mx.nd.zeros(2, dtype=bfloat16).dtype == bfloat16 == amp.nd.bfloat16
+
+
+def test_features_of_the_cpu_contain_older_ones():
+    features = mx.runtime.Features()
+    older = ("CPU_SSE", "CPU_SSE2", "CPU_SSE3", "CPU_SSE4_1", "CPU_SSE4_2", "CPU_AVX")
+    assert not features.is_enabled("CPU_AVX2") or all(map(features.is_enabled, older))
