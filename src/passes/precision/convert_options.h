@@ -42,7 +42,8 @@ struct ConvertOptions {
   // Casts parameters once instead of in every run, where all readers agree.
   bool cast_params_offline = false;
   PrecisionPolicy policy = PrecisionPolicy::kDefault;
-  std::optional<Minimize> minimize = {};    // of policy optimal alone; by default time
+  // Of policy optimal alone; by default time where there is a machine, else casts.
+  std::optional<Minimize> minimize = {};
   std::map<std::string, DType> force = {};  // node -> target or float32
   std::vector<std::string> excluded = {};   // nodes that keep their dtypes
   // Operators that go low always, never, or where all their inputs do. Under policy mxnet each list replaces the

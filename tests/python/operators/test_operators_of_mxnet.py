@@ -53,7 +53,7 @@ def test_files_and_names_with_refused_operators_tell_the_reason(tmp_path):
     (tmp_path / "net.json").write_text(text)
     reasons = (
         r"_contrib_fft \(MXNet .* GPUs alone\), _contrib_quantize_v2 \(int8.*\), _sparse_retain \(sparse .*\), "
-        r"sgd_update \(updates .*\), whirl$"
+        r"sgd_update \(updates .*\), whirl \(did you mean 'where'\?\)\."
     )
     for read in (lambda: amp.sym.load_json(text), lambda: amp.sym.load(tmp_path / "net.json")):
         with pytest.raises(amp.UnsupportedError, match=reasons):
