@@ -17,6 +17,11 @@ namespace {
 constexpr int kMaxRounds = 15, kMinRounds = 5;
 constexpr double kMaxSeconds = 20;  // of more rounds than the least
 constexpr double kFasterAsAWhole = 0.99;
+constexpr double kPlanned = 0.3, kTimed = 0.65;  // parts of the work: all plans are there, all but the last are timed
+
+thread_local TuneProgress tune_progress;
+
+bool GoesOn(double done) { return !tune_progress || tune_progress(done); }
 
 // What a run reads; times of the kernels that are chosen among do not depend on values.
 std::vector<NDArray> InputsOf(const Plan& plan) {
@@ -69,13 +74,21 @@ class TimedPlan {
 
 using TimedPlans = std::vector<std::unique_ptr<TimedPlan>>;
 
-void RunInTurns(const TimedPlans& plans) {
+// Whether each plan has run once at least, where it is asked to end; `from` and `to` are parts of the whole work.
+bool RunInTurns(const TimedPlans& plans, double from, double to) {
   for (const auto& plan : plans) plan->Forget();
   const auto begin = Clock::now();
   for (int round = 0; round < kMaxRounds; ++round) {
-    if (round >= kMinRounds && SecondsSince(begin) > kMaxSeconds) return;
-    for (const auto& plan : plans) plan->RunTimed();
+    if (round >= kMinRounds && SecondsSince(begin) > kMaxSeconds) break;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      plans[i]->RunTimed();
+      const double rounds = round + static_cast<double>(i + 1) / static_cast<double>(plans.size());
+      const double by_time = std::min(SecondsSince(begin) / kMaxSeconds, rounds / kMinRounds);
+      const double done = std::min(1.0, std::max(rounds / kMaxRounds, by_time));
+      if (!GoesOn(from + (to - from) * done)) return round > 0 || i + 1 == plans.size();
+    }
   }
+  return true;
 }
 
 // The own kernels that some layer can be computed by, each once.
@@ -101,22 +114,27 @@ bool IsFaster(const std::unique_ptr<TimedPlan>& a, const std::unique_ptr<TimedPl
 
 }  // namespace
 
+void SetTuneProgress(TuneProgress progress) { tune_progress = std::move(progress); }
+
 TunedKernels Tune(BoundModel model) {
   const auto predicted = std::make_shared<PredictedKernels>();
   TimedPlans plans;
   plans.push_back(std::make_unique<TimedPlan>(model, predicted));
   const std::vector<LayerDecision>& choices = plans[0]->decisions();
   if (choices.empty()) return {};
-  for (const std::string& name : KernelsOf(choices)) {
+  const std::vector<std::string> names = KernelsOf(choices);
+  for (const std::string& name : names) {
+    if (!GoesOn(kPlanned * static_cast<double>(plans.size()) / static_cast<double>(names.size() + 1))) return {};
     plans.push_back(std::make_unique<TimedPlan>(model, std::make_shared<ForcedKernel>(name)));
   }
-  RunInTurns(plans);
+  if (!RunInTurns(plans, kPlanned, kTimed)) return {};
   std::vector<std::vector<LayerTime>> times;
   for (const auto& plan : plans) times.push_back(plan->layers());
   const TunedKernels fastest = FastestKernels(choices, times);
+  if (!GoesOn(kTimed)) return fastest;
 
   plans.push_back(std::make_unique<TimedPlan>(model, std::make_shared<RecordedKernels>(fastest, predicted)));
-  RunInTurns(plans);
+  if (!RunInTurns(plans, kTimed, 1)) return fastest;
   const TimedPlan& composed = *plans.back();
   const TimedPlan& best = **std::min_element(plans.begin(), plans.end(), IsFaster);
   return RecordOf((best.seconds() < kFasterAsAWhole * composed.seconds() ? best : composed).decisions());

@@ -1,9 +1,11 @@
 """How far a long command is, and when it ends, as one line on a terminal."""
 
 import contextlib
+import signal
 import sys
-import threading
 import time
+
+from .. import _core
 
 
 class Progress:
@@ -49,24 +51,25 @@ def _minutes(seconds):
 
 
 @contextlib.contextmanager
-def waiting(what, is_wanted=True, stream=None):
-    """Shows how long a step that tells nothing of itself has taken, second by second; on a terminal alone."""
-    stream = stream or sys.stderr
-    if not is_wanted or not stream.isatty():
+def tuning(is_wanted):
+    """Shows how far the tuning inside is. Ctrl-C ends it with what it has measured, then the command."""
+    if not is_wanted:
         yield
         return
-    is_over, begin = threading.Event(), time.monotonic()
+    progress, interrupts = Progress(), []
+    previous = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
 
-    def show():
-        while not is_over.wait(1):
-            stream.write(f"\r  {what}: {_minutes(time.monotonic() - begin)}")
-            stream.flush()
+    def goes_on(done):
+        progress.update(done)
+        return not interrupts
 
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
+    _core.set_tune_progress(goes_on)
     try:
         yield
     finally:
-        is_over.set()
-        thread.join()
-        stream.write("\n")
+        _core.set_tune_progress(None)
+        signal.signal(signal.SIGINT, previous)
+        progress.end()
+    if interrupts:
+        print("amp: note: the machine's file keeps what was measured of this model", file=sys.stderr)
+        raise KeyboardInterrupt

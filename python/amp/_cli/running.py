@@ -11,7 +11,7 @@ from ..base import ArgumentError, cpu_info, dtype_name
 from ..executor import Executor
 from . import models, outputs
 from .inputs import arrays_of
-from .progress import waiting
+from .progress import tuning
 
 
 def run(options):
@@ -62,9 +62,7 @@ def _bound(options):
     files = models.find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     arrays = arrays_of(options, model)
-    with waiting("timing kernels", options.tune):
-        executor = bound(model, arrays, options, _reduced(options), options.threads)
-    return files, executor, arrays
+    return files, bound(model, arrays, options, _reduced(options), options.threads), arrays
 
 
 def _reduced(options):
@@ -73,19 +71,20 @@ def _reduced(options):
 
 def bound(model, arrays, options, reduce_precision, threads):
     """The Executor of a model for these arrays; `options` are those of `commands.add_plan_options`."""
-    return Executor(
-        *model,
-        {name: array.shape for name, array in arrays.items()},
-        input_dtypes={name: array.dtype for name, array in arrays.items()},
-        backend=options.backend,
-        mode=options.mode,
-        reduce_precision=reduce_precision,
-        num_threads=threads,
-        tiling_accum=options.tiling_accum,
-        tile_k=options.tile_k,
-        machine=options.machine,
-        tune=options.tune,
-    )
+    with tuning(options.tune):
+        return Executor(
+            *model,
+            {name: array.shape for name, array in arrays.items()},
+            input_dtypes={name: array.dtype for name, array in arrays.items()},
+            backend=options.backend,
+            mode=options.mode,
+            reduce_precision=reduce_precision,
+            num_threads=threads,
+            tiling_accum=options.tiling_accum,
+            tile_k=options.tile_k,
+            machine=options.machine,
+            tune=options.tune,
+        )
 
 
 def _timed(executor, arrays):

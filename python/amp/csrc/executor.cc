@@ -16,6 +16,7 @@
 #include "program/threads.h"
 #include "runtime/chosen_kernels.h"
 #include "runtime/find_machine.h"
+#include "runtime/tune.h"
 
 namespace amp::python {
 namespace {
@@ -97,6 +98,22 @@ std::unique_ptr<Executor> ReshapeInputs(const Executor& executor, const py::dict
   std::unique_ptr<Executor> reshaped;
   ReleaseGil([&] { reshaped = executor.Reshape(shapes); });
   return reshaped;
+}
+
+// Tuning runs without the GIL; an error of the callback ends it.
+void SetTuneCallback(const py::object& callback) {
+  if (callback.is_none()) return onednn::SetTuneProgress({});
+  onednn::SetTuneProgress([callback](double done) {
+    bool goes_on = false;
+    WithGil([&] {
+      try {
+        goes_on = callback(done).cast<bool>();
+      } catch (py::error_already_set& error) {
+        error.discard_as_unraisable("the progress of tuning");
+      }
+    });
+    return goes_on;
+  });
 }
 
 void BindSummary(py::module_& module) {
@@ -261,6 +278,9 @@ void BindExecutor(py::module_& module) {
         return names;
       },
       "Names of the kernels that may compute a layer in place of oneDNN.");
+  module.def("set_tune_progress", &SetTuneCallback, py::arg("callback"),
+             "Sets what tuning on this thread calls with the part that is done (0 to 1), or None. Where that returns "
+             "False tuning ends with what it has measured.");
   module.def("chosen_kernels", &ChosenKernelList, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
              py::arg("input_types"), py::arg("options"),
              "Pairs (layer, kernel) of the plan that an executor would have on a CPU of that class.");

@@ -2,6 +2,8 @@
 test says which kernel is fast."""
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from test_machine import FILE
 
 import amp
 from amp import _calibration, _calibration_models, _core, _machine_file, commands
-from amp._cli import calibrating
+from amp._cli import calibrating, progress
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 import extend_machine  # noqa: E402
@@ -124,6 +126,25 @@ def test_the_command_line_tunes(machine, tmp_path, capsys):
     assert commands.run(commands.parse(["run", *files, *options])) == 0
     assert "ms per run" in capsys.readouterr().out
     assert json.loads(machine.read_text())["tuned"]["layers"]
+
+
+def test_an_interrupted_tuning_keeps_what_it_measured(machine, tmp_path, capsys, monkeypatch):
+    amp.save_checkpoint(str(tmp_path / "m"), 0, *model())
+    options = ["run", str(tmp_path / "m"), "--random", "data=1x32x14x14", "--machine", str(machine), "--tune"]
+    for when, is_kept in ((0.1, False), (0.5, True)):
+        seen = []
+
+        def interrupt(_, done, seen=seen, when=when):
+            seen.append(done)
+            if done >= when:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(progress.Progress, "update", interrupt)
+        assert commands.run(commands.parse(options)) == commands.INTERRUPTED
+        assert seen == sorted(seen) and seen[-1] < 1
+        assert bool(json.loads(machine.read_text()).get("tuned", {}).get("layers")) == is_kept
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 # ---- calibration ----
