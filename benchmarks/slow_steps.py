@@ -3,9 +3,9 @@
     python -m benchmarks.slow_steps [--cases TEXT ...] [--times N]
 
 Profiles every recorded case (AMP_SHARED) in float32 and in automatic precision, and prints the steps that take more
-than N times (default 4) of their arithmetic and their bytes, and 2 % of their plan. How fast arithmetic and bytes are is what large
-products and the usual mover of these cases say. Such a step is a slow path: of the library, of ours, or one that
-decisions should avoid. Wants a machine that does nothing else.
+than N times (default 4) of their arithmetic and their bytes, and 2 % of their plan. How fast arithmetic and bytes are
+is what large products and the usual mover of these cases say. Such a step is a slow path: of oneDNN, of an own kernel,
+or one that decisions should avoid. Wants a machine that does nothing else.
 """
 
 import argparse

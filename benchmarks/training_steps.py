@@ -2,10 +2,10 @@
 
     python -m benchmarks.training_steps [--networks NAME:BATCH ...] [--seconds S] [--rounds N] [--threads N]
 
-Engines are processes that take turns; times are medians of all calls, in ms. A ratio is our best time (float32, or
-bfloat16 in automatic precision) over the best of PyTorch's: eager or compiled, float32 or bfloat16 by autocast. MXNet takes part
-where MXNET_PYTHON names a Python that has it. Wants the environment of `make bench` and a machine that does nothing
-else.
+Engines are processes that take turns; times are medians of all calls, in ms. A ratio is the best time of
+this package (float32, or bfloat16 in automatic precision) over the best of PyTorch's: eager or compiled, float32 or
+bfloat16 by autocast. MXNet takes part where MXNET_PYTHON names a Python that has it. Wants the environment of `make
+bench` and a machine that does nothing else.
 """
 
 import argparse
