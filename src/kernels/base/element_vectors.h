@@ -48,7 +48,7 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
   }
   static Halves LoadSome(const std::uint16_t* from, std::int64_t count) {
     std::uint16_t padded[kLanes] = {};
-    for (int i = 0; i < kLanes && i < count; ++i) padded[i] = from[i];
+    for (int i = 0; i < kLanes && i < count; ++i) std::memcpy(padded + i, from + i, sizeof *padded);
     Halves halves;
     std::memcpy(&halves, padded, sizeof halves);
     return halves;
@@ -60,7 +60,10 @@ struct SomeLanes : VectorCode<kIsa, kLanes> {
     for (int i = 0; i < kLanes && i < count; ++i) to[i] = x[i];
   }
   static void StoreSome(std::uint16_t* to, std::int64_t count, Halves x) {
-    for (int i = 0; i < kLanes && i < count; ++i) to[i] = x[i];
+    for (int i = 0; i < kLanes && i < count; ++i) {
+      const std::uint16_t half = x[i];
+      std::memcpy(to + i, &half, sizeof half);
+    }
   }
 };
 

@@ -160,7 +160,7 @@ struct VectorCode {
     }
 #endif
     // The lowest bits of the shifted number are the whole number: as an exponent they make its power.
-    return x < -126.0f ? All(0) : p * AsFloats((Bits(shifted) << 23) + (127 << 23));
+    return x < -126.0f ? All(0) : p * AsFloats((Bits(shifted) + 127) << 23);
   }
 
   // To about one unit in the last place.

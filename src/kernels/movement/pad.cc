@@ -29,16 +29,6 @@ std::vector<PadAxis> Merged(const std::vector<PadAxis>& axes) {
   return merged;
 }
 
-std::vector<std::int64_t> PlacesAlong(PadMode mode, const PadAxis& axis, std::int64_t stride) {
-  std::vector<std::int64_t> places;
-  places.reserve(static_cast<std::size_t>(PaddedSize(axis)));
-  for (std::int64_t i = -axis.before; i < axis.size + axis.after; ++i) {
-    const std::int64_t shown = ShownPosition(mode, i, axis.size);
-    places.push_back(shown < 0 ? -1 : shown * stride);
-  }
-  return places;
-}
-
 template <class T>
 void Copy(const T* from, T* to, std::int64_t count) {
   if (count != 0) std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
@@ -55,6 +45,15 @@ std::int64_t ShownPosition(PadMode mode, std::int64_t i, std::int64_t size) {
   return phase < size ? phase : period - phase - 1 + once;
 }
 
+Pad::Places::Places(PadMode mode, const PadAxis& axis, std::int64_t stride) : axis_(axis), stride_(stride) {
+  const auto add = [&](std::int64_t i) {
+    const std::int64_t shown = ShownPosition(mode, i, axis.size);
+    borders_.push_back(shown < 0 ? -1 : shown * stride);
+  };
+  for (std::int64_t i = -axis.before; i < 0; ++i) add(i);
+  for (std::int64_t i = axis.size; i < axis.size + axis.after; ++i) add(i);
+}
+
 Pad::Pad(PadMode mode, std::vector<PadAxis> axes, std::size_t element_bytes, std::uint64_t constant)
     : element_bytes_(element_bytes), constant_(constant) {
   axes = Merged(axes);
@@ -66,10 +65,10 @@ Pad::Pad(PadMode mode, std::vector<PadAxis> axes, std::size_t element_bytes, std
     row_ = axes.back();
     axes.pop_back();
   }
-  row_places_ = PlacesAlong(mode, row_, chunk_);
+  row_places_ = Places(mode, row_, chunk_);
   std::int64_t stride = row_.size * chunk_;
   for (std::size_t i = axes.size(); i-- > 0; stride *= axes[i].size) {
-    outer_.insert(outer_.begin(), PlacesAlong(mode, axes[i], stride));
+    outer_.insert(outer_.begin(), Places(mode, axes[i], stride));
   }
 }
 
@@ -84,11 +83,10 @@ void Pad::Run(const void* from, void* to) const {
 std::int64_t Pad::PlaceOf(std::int64_t outer) const {
   std::int64_t place = 0;
   for (std::size_t i = outer_.size() < 2 ? 0 : outer_.size() - 1; i-- > 0;) {
-    const auto size = static_cast<std::int64_t>(outer_[i].size());
-    const std::int64_t here = outer_[i][static_cast<std::size_t>(outer % size)];
+    const std::int64_t here = outer_[i].At(outer % outer_[i].size());
     if (here < 0) return -1;
     place += here;
-    outer /= size;
+    outer /= outer_[i].size();
   }
   return place;
 }
@@ -98,7 +96,7 @@ void Pad::WriteRow(const T* from, T* to) const {
   const T constant = static_cast<T>(constant_);
   const auto border = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t place = row_places_[static_cast<std::size_t>(i)];
+      const std::int64_t place = row_places_.At(i);
       if (place < 0) {
         std::fill_n(to + i * chunk_, chunk_, constant);
       } else {
@@ -113,12 +111,12 @@ void Pad::WriteRow(const T* from, T* to) const {
 
 template <class T>
 void Pad::RunAs(const T* from, T* to) const {
-  static const Places kOne{0};
+  static const Places kOne(PadMode::kConstant, {}, 0);
   const Places& rows = outer_.empty() ? kOne : outer_.back();
-  const auto num_rows = static_cast<std::int64_t>(rows.size());
+  const std::int64_t num_rows = rows.size();
   const std::int64_t row_size = PaddedSize(row_) * chunk_;
   std::int64_t planes = 1;
-  for (std::size_t i = 0; i + 1 < outer_.size(); ++i) planes *= static_cast<std::int64_t>(outer_[i].size());
+  for (std::size_t i = 0; i + 1 < outer_.size(); ++i) planes *= outer_[i].size();
   if (planes * num_rows * row_size == 0) return;
   const std::int64_t row_bytes = row_size * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t block = std::min(num_rows, std::max<std::int64_t>(1, kBlockBytes / row_bytes));
@@ -127,7 +125,7 @@ void Pad::RunAs(const T* from, T* to) const {
     const std::int64_t plane = i / blocks, first = i % blocks * block, last = std::min(num_rows, first + block);
     const std::int64_t base = PlaceOf(plane);
     for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t place = rows[static_cast<std::size_t>(r)];
+      const std::int64_t place = rows.At(r);
       T* row = to + (plane * num_rows + r) * row_size;
       if (base < 0 || place < 0) {
         std::fill_n(row, row_size, static_cast<T>(constant_));

@@ -32,9 +32,25 @@ class Pad {
   void Run(const void* from, void* to) const;
 
  private:
-  // An axis outside of the rows: for each position in the result how far behind the first element of the data its
-  // elements begin; -1: they are constants.
-  using Places = std::vector<std::int64_t>;
+  // Of an axis: for each position in the result how far behind the first element of the data its elements begin; -1:
+  // they are constants. Only borders have a table: axes may be longer than memory.
+  class Places {
+   public:
+    Places() = default;
+    Places(PadMode mode, const PadAxis& axis, std::int64_t stride);
+
+    std::int64_t size() const { return axis_.before + axis_.size + axis_.after; }
+    std::int64_t At(std::int64_t i) const {
+      const std::int64_t inside = i - axis_.before;
+      if (inside >= 0 && inside < axis_.size) return inside * stride_;
+      return borders_[static_cast<std::size_t>(inside < 0 ? i : i - axis_.size)];
+    }
+
+   private:
+    PadAxis axis_;
+    std::int64_t stride_ = 0;
+    std::vector<std::int64_t> borders_;
+  };
 
   template <class T>
   void RunAs(const T* from, T* to) const;
@@ -44,7 +60,7 @@ class Pad {
 
   std::vector<Places> outer_;
   PadAxis row_;
-  Places row_places_;       // of the borders of a row
+  Places row_places_;
   std::int64_t chunk_ = 1;  // elements at a position of a row
   std::size_t element_bytes_;
   std::uint64_t constant_;

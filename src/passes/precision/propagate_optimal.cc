@@ -270,7 +270,7 @@ class CastTerms {
     } else if (has_names) {
       AddWhereOther(root, use, (use.existing != Reason::kNone && is_amp_cast ? 1 : 0) + own);
     } else if (!IsChoice(use.dtype)) {
-      if (use.is_read) AddWhereOther(root, use, is_amp_cast ? 1 : 0);
+      if (use.is_read && !IsCastOffline(root, use)) AddWhereOther(root, use, is_amp_cast ? 1 : 0);
     } else if (IsTarget(use) && MayBeCastOffline(root, use)) {
       AddOffline(root, use);
     } else {
@@ -293,6 +293,12 @@ class CastTerms {
     const bool is_cast_by_amp = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
     return c_.options.cast_params_offline && c_.IsParameter(root.entry) && !c_.graph.IsOutput(root.entry) &&
            root.dtype == DType::kFloat32 && is_cast_by_amp;
+  }
+
+  // The same for a dtype that is not the target's: nothing is to choose, so it is known who else reads it.
+  bool IsCastOffline(const TensorRoot& root, const TensorUse& use) const {
+    const bool is_alone = root.uses.size() == 1 && root.readers.empty() && !root.is_read_as_it_is;
+    return is_alone && IsLowPrecision(use.dtype) && use.existing != Reason::kNone && MayBeCastOffline(root, use);
   }
 
   // Paid where one reader is low and another is not.

@@ -316,6 +316,22 @@ TEST(OptimalPolicy, NoDecisionHasFewerCasts) {
   });
 }
 
+// The model's own cast of a parameter to a dtype that is not the target: it is made offline, too.
+TEST(OptimalPolicy, ParametersThatTheModelRoundsAreCastOffline) {
+  RegisterRuleOps();
+  const Symbol half = AmpCast("n0", Var("p1"), "float16");
+  const Symbol again = AmpCast("n1", RuleOp("_rule_move", "n2", {half}), "float32");
+  for (const bool is_shared : {false, true}) {
+    const Symbol all = is_shared ? Symbol::Group({again, RuleOp("_rule_exp", "n3", {Var("p1")})}) : again;
+    ConvertOptions options = Fewest();
+    options.cast_params_offline = true;
+    const Model model(all.ToGraph(), {{"p1", {DType::kFloat32, {2, 2}}}}, Params{"p1"});
+    const Decision decision = Decide(model, options);
+    EXPECT_EQ(decision.predicted->as_decided, is_shared ? 2 : 1);
+    EXPECT_EQ(NumCasts(model, decision, true), is_shared ? 2u : 1u);
+  }
+}
+
 TEST(OptimalPolicy, NoDecisionTakesLessTime) {
   for (const FakeTimes& times : {FakeTimes{1}, FakeTimes{2, 4, 3, 2}}) {  // the second has many ties
     ExpectBest(Fastest(times), 250, [&](const RandomCase& given, const Decision& decision) {
