@@ -17,22 +17,28 @@ constexpr int kChains = 12;  // independent accumulators: latency 4, two per cyc
 constexpr int kInner = 1000;
 
 // Each returns the floating point operations done. Accumulators are separate variables: arrays may spill.
-#define EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define EACH_CHAIN(X, ...)                                                                                    \
+  X(0, __VA_ARGS__)                                                                                           \
+  X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) \
+      X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(11, __VA_ARGS__)
+#define START_CHAIN(i, all) auto c##i = all(i);
+#define STEP_CHAIN(i, step, a, b) c##i = step(c##i, a, b);
+#define STORE_CHAIN(i, store, lanes) store(sink + lanes * (i), c##i);
+// c = step(c, a, b) in all chains; lanes of a vector, its constructor and its store.
+#define RUN_CHAINS(lanes, all, store, step, a, b) \
+  EACH_CHAIN(START_CHAIN, all)                    \
+  for (int n = 0; n < kInner; ++n) {              \
+    EACH_CHAIN(STEP_CHAIN, step, a, b)            \
+  }                                               \
+  EACH_CHAIN(STORE_CHAIN, store, lanes)
 
 using Burst = double (*)(float* sink);
 
+float MultiplyAdd(float c, float a, float b) { return c * a + b; }
+void StoreOne(float* to, float x) { *to = x; }
+
 double PlainMultiplyAdd(float* sink) {
-#define DECLARE(i) float c##i = i;
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = c##i * 0.999F + 1e-6F;
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) sink[i] = c##i;
-  EACH_CHAIN(STORE)
-#undef STORE
+  RUN_CHAINS(1, static_cast<float>, StoreOne, MultiplyAdd, 0.999F, 1e-6F)
   return 2.0 * kChains * kInner;
 }
 
@@ -40,49 +46,19 @@ double PlainMultiplyAdd(float* sink) {
 
 __attribute__((target("avx512f"))) double Avx512Fma(float* sink) {
   const __m512 a = _mm512_set1_ps(0.999F), b = _mm512_set1_ps(1e-6F);
-#define DECLARE(i) __m512 c##i = _mm512_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm512_fmadd_ps(c##i, a, b);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm512_storeu_ps(sink + 16 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
+  RUN_CHAINS(16, _mm512_set1_ps, _mm512_storeu_ps, _mm512_fmadd_ps, a, b)
   return 2.0 * 16 * kChains * kInner;
 }
 
 __attribute__((target("avx512f,avx512bw,avx512bf16"))) double Avx512Bf16(float* sink) {
   const __m512bh a = (__m512bh)_mm512_set1_epi32(0x3c003c00);
-#define DECLARE(i) __m512 c##i = _mm512_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm512_dpbf16_ps(c##i, a, a);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm512_storeu_ps(sink + 16 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
+  RUN_CHAINS(16, _mm512_set1_ps, _mm512_storeu_ps, _mm512_dpbf16_ps, a, a)
   return 4.0 * 16 * kChains * kInner;
 }
 
 __attribute__((target("avx2,fma"))) double Avx2Fma(float* sink) {
   const __m256 a = _mm256_set1_ps(0.999F), b = _mm256_set1_ps(1e-6F);
-#define DECLARE(i) __m256 c##i = _mm256_set1_ps(i);
-  EACH_CHAIN(DECLARE)
-#undef DECLARE
-  for (int n = 0; n < kInner; ++n) {
-#define STEP(i) c##i = _mm256_fmadd_ps(c##i, a, b);
-    EACH_CHAIN(STEP)
-#undef STEP
-  }
-#define STORE(i) _mm256_storeu_ps(sink + 8 * (i), c##i);
-  EACH_CHAIN(STORE)
-#undef STORE
+  RUN_CHAINS(8, _mm256_set1_ps, _mm256_storeu_ps, _mm256_fmadd_ps, a, b)
   return 2.0 * 8 * kChains * kInner;
 }
 
