@@ -17,10 +17,11 @@ constexpr int kChains = 12;  // independent accumulators: latency 4, two per cyc
 constexpr int kInner = 1000;
 
 // Each returns the floating point operations done. Accumulators are separate variables: arrays may spill.
-#define EACH_CHAIN(X, ...)                                                                                    \
-  X(0, __VA_ARGS__)                                                                                           \
-  X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) \
-      X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(11, __VA_ARGS__)
+// clang-format off
+#define EACH_CHAIN(X, ...) \
+  X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(5, __VA_ARGS__) \
+  X(6, __VA_ARGS__) X(7, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(11, __VA_ARGS__)
+// clang-format on
 #define START_CHAIN(i, all) auto c##i = all(i);
 #define STEP_CHAIN(i, step, a, b) c##i = step(c##i, a, b);
 #define STORE_CHAIN(i, store, lanes) store(sink + lanes * (i), c##i);
