@@ -118,6 +118,20 @@ def target_without_onednn(installed, tmp_path):
     return target
 
 
+def test_sources_that_are_made_keep_their_times(repository, tmp_path):
+    """Otherwise every configuration, one of pip's too, compiles half of the kernels again."""
+    build = tmp_path / "build"
+    command = [Path(sys.executable).with_name("cmake"), "-S", repository, "-B", build, "-G", "Ninja"]
+    command += ["-DAMP_BUILD_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}"]
+    command += [f"-DCMAKE_MAKE_PROGRAM={Path(sys.executable).with_name('ninja')}"]
+    times = []
+    for _ in range(2):
+        run(*command, cwd=tmp_path)
+        times.append({path.name: path.stat().st_mtime_ns for path in build.rglob("*.cc")})
+    assert len(times[0]) > 20
+    assert times[0] == times[1]
+
+
 def test_virtual_environment(wheel, tmp_path):
     venv = tmp_path / "a path with a space"
     python = make_venv(venv)
