@@ -73,7 +73,7 @@ TEST_F(FindMachineTest, TheVariableNamesThisMachine) {
 
 TEST_F(FindMachineTest, NamesWhatItCannotRead) {
   for (const std::string& name : {std::string("avx3"), std::string(), folder_.path(), std::string("/dev/zero")}) {
-    EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(name, 1); }), "got '" + name + "'");
+    EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(name, 1); }), "'" + name + "'");
   }
   const std::string path = Write(folder_ / "bad.json", "{}");
   EXPECT_CONTAINS(ErrorOf<ArgumentError>([&] { FindMachine(path, 1); }), "machine file '" + path + "'");
