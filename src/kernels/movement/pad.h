@@ -32,8 +32,8 @@ class Pad {
   void Run(const void* from, void* to) const;
 
  private:
-  // Of an axis: for each position in the result how far behind the first element of the data its elements begin; -1:
-  // they are constants. Only borders have a table: axes may be longer than memory.
+  // Places along an axis: for each position in the result how far behind the first element of the data its elements
+  // begin; -1: they are constants. Only borders have a table: axes may be longer than memory.
   class Places {
    public:
     Places() = default;

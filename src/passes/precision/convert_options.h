@@ -42,7 +42,7 @@ struct ConvertOptions {
   // Casts parameters once instead of in every run, where all readers agree.
   bool cast_params_offline = false;
   PrecisionPolicy policy = PrecisionPolicy::kDefault;
-  // Of policy optimal alone; by default time where there is a machine, else casts.
+  // Policy optimal alone reads this; its default is time where there is a machine, else casts.
   std::optional<Minimize> minimize = {};
   std::map<std::string, DType> force = {};  // node -> target or float32
   std::vector<std::string> excluded = {};   // nodes that keep their dtypes

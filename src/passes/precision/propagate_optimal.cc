@@ -295,7 +295,7 @@ class CastTerms {
            root.dtype == DType::kFloat32 && is_cast_by_amp;
   }
 
-  // The same for a dtype that is not the target's: nothing is to choose, so it is known who else reads it.
+  // A dtype that is not the target leaves nothing to choose, so it is known who else reads the parameter.
   bool IsCastOffline(const TensorRoot& root, const TensorUse& use) const {
     const bool is_alone = root.uses.size() == 1 && root.readers.empty() && !root.is_read_as_it_is;
     return is_alone && IsLowPrecision(use.dtype) && use.existing != Reason::kNone && MayBeCastOffline(root, use);
