@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxDepth = 64;  // of nested brackets; real files need 5
 
-// Reads the text and says how far: the library's events have no position of their own.
+// Reads the text and says how far: the events of nlohmann/json have no position of their own.
 class CountedText {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -44,7 +44,7 @@ class CountedText {
   const char** furthest_;
 };
 
-// Looks at a document without keeping it. (The library's own callback while it keeps one is quadratic: after every
+// Looks at a document without keeping it. (The callback of nlohmann/json while it keeps one is quadratic: after every
 // object it searches the array around it.)
 class Checker : public Json::json_sax_t {
  public:
@@ -71,10 +71,7 @@ class Checker : public Json::json_sax_t {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
-    const std::size_t mark = what.find("] ");
-    // It quotes the text, valid UTF-8 or not.
-    Fail("not valid JSON: {}", Quotable(mark == what.npos ? what : what.substr(mark + 2), 300));
+    Fail("not valid JSON: {}", Quotable(MessageOf(error), 300));
   }
 
  private:
@@ -101,6 +98,12 @@ class Checker : public Json::json_sax_t {
 };
 
 }  // namespace
+
+std::string_view MessageOf(const std::exception& error) {
+  const std::string_view what = error.what();
+  const std::size_t mark = what.starts_with("[json.exception") ? what.find("] ") : what.npos;
+  return mark == what.npos ? what : what.substr(mark + 2);
+}
 
 Json ParseJson(std::string_view text, const std::string& source) {
   Checker(text, source).Check();

@@ -355,7 +355,7 @@ std::string ToSymbolJson(const Symbol& symbol) {
   try {
     return document.dump(2) + "\n";
   } catch (const Json::exception& error) {
-    Throw<ArgumentError>("the symbol cannot be written as JSON: {}", error.what());
+    Throw<ArgumentError>("the symbol cannot be written as JSON: {}", MessageOf(error));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "nnvm/error.h"
+#include "nnvm/json_text.h"
 #include "program/step.h"
 
 namespace amp {
@@ -60,9 +61,7 @@ TunedKernels TunedOf(const Json& file) {
 }
 
 [[noreturn]] void FailOn(const std::string& source, const std::exception& error) {
-  std::string_view text = error.what();
-  if (text.starts_with("[json.exception")) text.remove_prefix(text.find("] ") + 2);
-  Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(text, 200));
+  Throw<ArgumentError>("machine file '{}': {}", Quotable(source, 300), Quotable(MessageOf(error), 200));
 }
 
 // A step that computes a function of so many elements, and nothing else.

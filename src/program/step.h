@@ -273,7 +273,7 @@ struct MapSpec {
   static constexpr StepKind kKind{.name = "map"};
   std::vector<kernels::MapStep> steps;
 };
-// A own kernel on row-major arrays. It uses the threads of the scope and allocates nothing.
+// An own kernel on row-major arrays. It uses the threads of the scope and allocates nothing.
 struct KernelSpec {
   static constexpr StepKind kKind{.name = "kernel"};
   std::string name;  // what it does, such as "gather"
