@@ -24,7 +24,6 @@ _core = load_core()
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
 from ._alternate import alternate, mark_backward  # noqa: E402
 from ._gradient import gradient  # noqa: E402
-from ._options.typed import ConversionOptions  # noqa: E402
 from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -58,6 +57,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import model_zoo as model_zoo
     from . import profiling as profiling
     from . import report as report
+    from ._options.typed import ConversionOptions as ConversionOptions
     from .report import ConversionReport as ConversionReport
 
     convert_hybrid_block: Any
@@ -124,6 +124,8 @@ def _on_demand(attribute_name):
         raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
     if attribute_name == "ConversionReport":
         return importlib.import_module(f"{__name__}.report").ConversionReport
+    if attribute_name == "ConversionOptions":
+        return importlib.import_module(f"{__name__}._options.typed").ConversionOptions
     if attribute_name == "convert_hybrid_block":
         return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
     if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without

@@ -1,11 +1,12 @@
 """What notebooks show of objects."""
 
-from html import escape
 from typing import Any
 
 
 def table(title, rows, header=()):
     """A table with a caption; cells are any values."""
+    from html import escape  # slow to import
+
     head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><caption>{escape(title)}</caption>{f'<tr>{head}</tr>' if head else ''}{body}</table>"
