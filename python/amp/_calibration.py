@@ -101,9 +101,10 @@ def precisions():
 
 def _measure_once(progress, kept, number_of_round):
     steps, done, in_each = [], 0.0, precisions()
-    whole = sum(_calibration_models.costs()) * len(in_each)
+    costs = _calibration_models.costs()
+    whole = sum(costs) * len(in_each)
     for number, (model, has_choice) in enumerate(_calibration_models.models()):
-        cost = _calibration_models.costs()[number] / whole
+        cost = costs[number] / whole
         for precision in in_each:
             name = f"round {number_of_round}, model {number}, {precision['target_dtype'] if precision else 'float32'}"
             if name not in kept:

@@ -1,15 +1,15 @@
 """Which operators stand for Python's operators and methods, on symbols and on arrays."""
 
 import re
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 
 class Operation(NamedTuple):
     """The operators of one binary expression."""
 
-    kind: Optional[str]  # MXNet's word for it: nodes are named after it, and `_<kind>_scalar` takes a number
-    elementwise: Optional[str]  # of two classic symbols, where it is registered
-    broadcasting: Optional[str]  # of two classic arrays, and of symbols otherwise
+    kind: str | None  # MXNet's word for it: nodes are named after it, and `_<kind>_scalar` takes a number
+    elementwise: str | None  # of two classic symbols, where it is registered
+    broadcasting: str | None  # of two classic arrays, and of symbols otherwise
     numpy: str  # `_npi_<numpy>` of two arrays with NumPy's semantics, `_npi_<numpy>_scalar` with a number
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Union
+from typing import Any, Protocol, TypeAlias
 
 import numpy.typing as npt
 
@@ -18,11 +18,11 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> Any: ...
 
 
-Array = Union[NDArray, npt.NDArray[Any], SupportsDLPack]  # NumPy's own arrays are producers, too
-ArrayLike = Union[Array, npt.ArrayLike]  # what NumPy reads as an array
+Array: TypeAlias = NDArray | npt.NDArray[Any] | SupportsDLPack  # NumPy's own arrays are producers, too
+ArrayLike: TypeAlias = Array | npt.ArrayLike  # what NumPy reads as an array
 Arrays = Mapping[str, ArrayLike]  # {name: array}
 DType = npt.DTypeLike  # its name, NumPy's or that of ml_dtypes
-DTypes = Union[DType, Mapping[str, DType]]  # one for all, or {name: dtype}
-Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+DTypes: TypeAlias = DType | Mapping[str, DType]  # one for all, or {name: dtype}
+Path: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 Shape = Sequence[int]
 Shapes = Mapping[str, Shape]  # {name: shape}

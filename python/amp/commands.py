@@ -221,13 +221,18 @@ def _add_operators(commands):
     _add_json(command)
 
 
-def _add_run(commands):
-    command = _add_command(commands, "run", running.run, "Run a model.")
+def _add_binding(command):
+    """What a command that binds a model wants to know."""
     _add_model(command)
     _add_data(command)
     _add_precision(command)
     _add_plan_options(command)
     _add_threads(command)
+
+
+def _add_run(commands):
+    command = _add_command(commands, "run", running.run, "Run a model.")
+    _add_binding(command)
     command.add_argument("--repeat", type=int, default=10, metavar="N", help="timed runs after the first (default: 10)")
     command.add_argument(
         "-o",
@@ -242,11 +247,7 @@ def _add_run(commands):
 def _add_profile(commands):
     summary = "Show where the time of a model's runs goes, step by step."
     command = _add_command(commands, "profile", running.profile, summary)
-    _add_model(command)
-    _add_data(command)
-    _add_precision(command)
-    _add_plan_options(command)
-    _add_threads(command)
+    _add_binding(command)
     command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
     command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with a chart")
     _add_force(command)

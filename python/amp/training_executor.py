@@ -12,7 +12,7 @@ from .executor import Executor, bind, checked_model, gradient_runs, warn, with_t
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal, Union
+    from typing import Literal, TypeAlias
 
     from typing_extensions import Unpack
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .sym import Symbol
 
     Request = Literal["write", "add", "null"]
-    Requests = Union[Request, Sequence[Request], Mapping[str, Request]]
+    Requests: TypeAlias = Request | Sequence[Request] | Mapping[str, Request]
 
 
 @with_executor_options(

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from .._options.conversion import TARGETS
 from ..base import ArgumentError, dtype_name
@@ -26,10 +26,10 @@ class GraphNode(NamedTuple):
     op: str  # '' of an input
     reads: list  # indices of the nodes whose results it reads
     is_output: bool
-    dtype: Optional[str]
-    shape: Optional[tuple]
+    dtype: str | None
+    shape: tuple | None
     is_low: bool  # reads or gives bfloat16 or float16
-    group: Optional[int]  # the step that computes it with others
+    group: int | None  # the step that computes it with others
 
     @property
     def is_cast(self):

@@ -6,8 +6,8 @@ import functools
 import os
 import re
 import types
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from ..base import ArgumentError, did_you_mean, dtype_name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -129,8 +130,8 @@ OPTIONS = {
         _machine,
         "'this' machine (or what the variable AMP_MACHINE names), a class of machines, a machine file, or 'any'. Low "
         "precision is used where it pays on that machine: policies 'default' and 'optimal' decide by predicted times, "
-        "and in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning says what "
-        "was decided. 'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. "
+        "and in mode 'fast' a model that was converted before runs in float32 what is faster so. A warning tells it. "
+        "'any' runs models as they were converted. An option 'machine' of reduce_precision says the same. "
         "See amp.convert_model and docs/precision.md.",
     ),
     "tune": ExecutorOption(

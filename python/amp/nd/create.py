@@ -16,13 +16,13 @@ from ..sym.attributes import attribute_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Union
+    from typing import Any, TypeAlias
 
     from numpy.typing import DTypeLike
 
     from .._types import ArrayLike
 
-    Shape = Union[int, Sequence[int]]
+    Shape: TypeAlias = int | Sequence[int]
 
 
 def array(source_array: ArrayLike, ctx: Any = None, dtype: DTypeLike = None, *, device: Any = None) -> NDArray:

@@ -14,10 +14,10 @@ from ..name import NameManager
 from .attributes import attribute_text
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar, Union
+    from typing import Any, TypeAlias, TypeVar
 
     S = TypeVar("S", bound="Arithmetic")
-    Operand = Union["Arithmetic", float, np.number[Any], np.bool_]
+    Operand: TypeAlias = "Arithmetic | float | np.number[Any] | np.bool_"
 
 
 class Arithmetic:

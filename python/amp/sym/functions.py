@@ -12,13 +12,13 @@ from .arithmetic import Arithmetic, binary, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Union
+    from typing import Any, TypeAlias
 
     from numpy.typing import DTypeLike
 
     from .symbol import Symbol
 
-    Shape = Union[int, Sequence[int]]
+    Shape: TypeAlias = int | Sequence[int]
 
 __all__ = [
     "arange",

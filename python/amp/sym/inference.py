@@ -11,14 +11,14 @@ from ..base import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Union
+    from typing import Any, TypeAlias
 
     from numpy.typing import DTypeLike
 
-    Shape = Union[int, Sequence[int], None]
-    Known = Union[list[tuple[int, ...]], None]
+    Shape: TypeAlias = int | Sequence[int] | None
+    Known: TypeAlias = list[tuple[int, ...]] | None
     Shapes = tuple[Known, Known, Known]
-    Types = tuple[Union[list[Any], None], Union[list[Any], None], Union[list[Any], None]]
+    Types = tuple[list[Any] | None, list[Any] | None, list[Any] | None]
 
 
 class Inference:

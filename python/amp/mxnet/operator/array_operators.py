@@ -9,7 +9,8 @@ import ast
 import dataclasses
 import functools
 import inspect
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -38,8 +39,8 @@ class Row:
     name: str
     function: Callable
     count: Any = 1
-    shapes: Optional[Callable] = None
-    dtypes: Optional[Callable] = None
+    shapes: Callable | None = None
+    dtypes: Callable | None = None
     is_dynamic: bool = False
     without: Callable = lambda attributes: ()
 

@@ -6,7 +6,8 @@ returns a `Case`. `operator` enters both into the tables; nothing here knows the
 """
 
 import dataclasses
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np

@@ -1,7 +1,7 @@
 """The weights of recurrent layers: a parameter each in MXNet 1.x, one vector in MXNet 2."""
 
 import math
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ... import init as initializers
 
@@ -14,7 +14,7 @@ class WeightLayout(NamedTuple):
     input_size: int
     num_layers: int
     directions: list
-    projection_size: Optional[int]
+    projection_size: int | None
 
 
 class WeightPart(NamedTuple):
