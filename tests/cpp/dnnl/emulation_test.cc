@@ -54,12 +54,6 @@ TestModel OneNodeEach() {
   return m;
 }
 
-// Without own kernels, and in the dtypes that are asked for.
-BindOptions ForAnyMachine(BindOptions options) {
-  options.machine = "any";
-  return options;
-}
-
 std::string Write(const std::string& path) {
   const TestModel m = OneNodeEach();
   const auto executor = Bind(m, ForAnyMachine(On(Backend::kOneDnn)));

@@ -83,6 +83,12 @@ inline BindOptions Forced(const std::string& kernel, int num_threads = 2) {
   return options;
 }
 
+// Without own kernels, and in the dtypes that are asked for.
+inline BindOptions ForAnyMachine(BindOptions options = On(Backend::kOneDnn)) {
+  options.machine = "any";
+  return options;
+}
+
 inline std::unique_ptr<Executor> Bind(const TestModel& model, const BindOptions& options = On(Backend::kOneDnn)) {
   return std::make_unique<Executor>(model.symbol, model.params, model.types, options);
 }

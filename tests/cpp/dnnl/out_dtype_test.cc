@@ -70,7 +70,7 @@ std::int64_t CountFine(const NDArray& array) {
 }
 
 NDArray Output(const TestModel& m, Backend backend) {
-  const auto executor = Bind(m, On(backend));
+  const auto executor = Bind(m, ForAnyMachine(On(backend)));
   NDArray input = CastArray(Random({DType::kBFloat16, m.types.at("in0").shape}, 99), m.types.at("in0").dtype);
   return executor->Run({input})[0];
 }
@@ -93,7 +93,7 @@ TEST(OutDType, ThePrimitivesDoSoNatively) {
   if (!OneDnnHasBF16()) GTEST_SKIP() << "no bfloat16 arithmetic on this CPU";
   for (const Use& use : Uses()) {
     const TestModel m = DeclaringModel(use, DType::kBFloat16, DType::kFloat32);
-    const PlanSummary summary = Bind(m)->summary();
+    const PlanSummary summary = Bind(m, ForAnyMachine())->summary();
     SCOPED_TRACE(summary.Print());
     EXPECT_EQ(summary.num_references, 0);
     EXPECT_EQ(CountKind(summary, "cast"), 0);
