@@ -56,7 +56,8 @@ MachineCapabilities CapabilitiesOfThisCpu() {
           .has_tiles = kernels::HasWinograd(kernels::WinogradKind::kF1x4BF16),
           .onednn_has_bf16 = OneDnnHasBF16(),
           .onednn_is_channels_last = OneDnnIsChannelsLast(),
-          .onednn_channel_block = OneDnnHasAvx512() ? kWideChannelBlock : kNarrowChannelBlock};
+          .onednn_channel_block = OneDnnHasAvx512() ? kWideChannelBlock : kNarrowChannelBlock,
+          .winograd_knows_narrow_blocks = kernels::WinogradKnowsBlocksOf8(kernels::WinogradKind::kF4x4)};
 }
 
 std::string CpuIsaName() {

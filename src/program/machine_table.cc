@@ -124,7 +124,8 @@ MachineCapabilities CapabilitiesIn(const Json& file) {
           .has_tiles = has("has_tiles"),
           .onednn_has_bf16 = has_bf16,
           .onednn_is_channels_last = has("onednn_is_channels_last"),
-          .onednn_channel_block = is_wide ? kWideChannelBlock : kNarrowChannelBlock};
+          .onednn_channel_block = is_wide ? kWideChannelBlock : kNarrowChannelBlock,
+          .winograd_knows_narrow_blocks = !is_wide};
 }
 
 }  // namespace

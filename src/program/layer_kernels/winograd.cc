@@ -185,10 +185,10 @@ class WinogradLayer : public Layer {
 std::optional<OperandLayout> WinogradLayoutOf(const LayerSite& site, const Winograd& job) {
   const std::int64_t block = site.ChannelBlock(), in = job.in_channels / job.slices;
   if (block == 0) return OperandLayout::kChannelsLast;
-  const bool knows =
-      block == kWinogradBlock ? kernels::WinogradKnowsBlocks(job.kind) : kernels::WinogradKnowsBlocksOf8(job.kind);
+  const bool knows = kernels::WinogradKnowsBlocks(job.kind) &&
+                     (block == kWideChannelBlock || site.machine.winograd_knows_narrow_blocks);
   if (knows && in % block == 0 && job.out_channels % block == 0) {
-    return block == kWinogradBlock ? OperandLayout::kBlocksOf16 : OperandLayout::kBlocksOf8;
+    return block == kWideChannelBlock ? OperandLayout::kBlocksOf16 : OperandLayout::kBlocksOf8;
   }
   const bool is_deconvolution = std::holds_alternative<DeconvolutionSpec>(site.step.spec);
   return is_deconvolution ? std::optional(OperandLayout::kChannelsLast) : std::nullopt;
