@@ -250,8 +250,32 @@ std::int64_t RowOfSource(const Winograd& job, std::int64_t row, std::int64_t pad
   return distance < 0 || distance % stride != 0 ? -1 : distance / stride;
 }
 
-// The source with the channels of a group side by side.
-std::vector<float> ChannelsLastOf(const WinogradProblem& p) {
+// Where one axis of the window meets the source.
+struct Tap {
+  std::int64_t of_weights, of_source;
+};
+using Taps = std::vector<Tap>;
+
+// Those of each position of a result's axis.
+std::vector<Taps> TapsOfAxis(const Winograd& job, std::int64_t out, std::int64_t pad, std::int64_t window,
+                             std::int64_t size, std::int64_t stride) {
+  std::vector<Taps> taps(static_cast<std::size_t>(out));
+  for (std::int64_t at = 0; at < out; ++at) {
+    for (std::int64_t k = 0; k < window; ++k) {
+      const std::int64_t row = RowOfSource(job, at, pad, k, stride);
+      if (row >= 0 && row < size) taps[static_cast<std::size_t>(at)].push_back({k, row});
+    }
+  }
+  return taps;
+}
+
+// A convolution that is summed position by position: source and weights have the channels of a group side by side.
+struct PlainConvolution {
+  std::vector<float> source, weights;
+  std::vector<Taps> slices, rows, columns;
+};
+
+std::vector<float> SourceByPosition(const WinogradProblem& p) {
   const ImageExtent of = SourceOf(p.job);
   std::vector<float> numbers(static_cast<std::size_t>(of.images * of.groups * of.height * of.width * of.channels));
   ForEachElement(of, [&](std::int64_t n, std::int64_t g, std::int64_t c, std::int64_t y, std::int64_t x) {
@@ -261,8 +285,40 @@ std::vector<float> ChannelsLastOf(const WinogradProblem& p) {
   return numbers;
 }
 
+std::vector<float> WeightsByPosition(const WinogradProblem& p) {
+  const std::int64_t channels = SourceOf(p.job).channels, window = p.job.slices * WeightsOfChannels(p.job);
+  std::vector<float> numbers;
+  numbers.reserve(p.weights.size());
+  for (std::int64_t channel = 0; channel < p.job.groups * p.job.out_channels; ++channel) {
+    for (std::int64_t k = 0; k < window; ++k) {
+      for (std::int64_t i = 0; i < channels; ++i) {
+        numbers.push_back(p.weights[static_cast<std::size_t>((channel * channels + i) * window + k)]);
+      }
+    }
+  }
+  return numbers;
+}
+
+// In float64. One sum would wait for itself after each product.
+double SumOfProducts(const float* a, const float* b, std::int64_t count) {
+  double sums[4] = {};
+  for (std::int64_t i = 0; i < count; ++i) sums[i % 4] += static_cast<double>(a[i]) * b[i];
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+PlainConvolution PlainConvolutionOf(const WinogradProblem& p) {
+  const Winograd& job = p.job;
+  const ImageExtent from = SourceOf(job), to = ResultOf(job);
+  const std::int64_t width = job.stride > 0 ? job.kernel_width : WinogradShapeOf(job.kind).window_width;
+  const std::int64_t height = WeightsOfChannels(job) / width;
+  return {SourceByPosition(p), WeightsByPosition(p),
+          TapsOfAxis(job, to.depth, job.pad_front, job.slices, from.depth, 1),
+          TapsOfAxis(job, to.height, job.pad_top, height, from.height, job.stride),
+          TapsOfAxis(job, to.width, job.pad_left, width, from.width, job.stride)};
+}
+
 // One result in float64.
-double ExpectedOfWinograd(const WinogradProblem& p, const std::vector<float>& source, std::int64_t n, std::int64_t g,
+double ExpectedOfWinograd(const WinogradProblem& p, const PlainConvolution& plain, std::int64_t n, std::int64_t g,
                           std::int64_t c, std::int64_t y, std::int64_t x) {
   const Winograd& job = p.job;
   const std::int64_t channel = g * job.out_channels + c;
@@ -271,19 +327,19 @@ double ExpectedOfWinograd(const WinogradProblem& p, const std::vector<float>& so
   const std::int64_t width = job.stride > 0 ? job.kernel_width : WinogradShapeOf(job.kind).window_width;
   const std::int64_t window = WeightsOfChannels(job);
   const ImageExtent of = SourceOf(job);
-  for (std::int64_t k = 0; k < job.slices * window; ++k) {
-    const std::int64_t slice = RowOfSource(job, n % job.out_depth, job.pad_front, k / window, 1);
-    const std::int64_t row = RowOfSource(job, y, job.pad_top, k % window / width, job.stride);
-    const std::int64_t column = RowOfSource(job, x, job.pad_left, k % width, job.stride);
-    const bool is_inside =
-        slice >= 0 && slice < of.depth && row >= 0 && row < of.height && column >= 0 && column < of.width;
-    if (!is_inside) continue;
-    const std::int64_t image = n / job.out_depth * of.depth + slice;
-    const std::int64_t position = ((image * of.groups + g) * of.height + row) * of.width + column;
-    const float* numbers = source.data() + position * of.channels;
-    for (std::int64_t i = 0; i < of.channels; ++i) {
-      const float w = p.weights[static_cast<std::size_t>((channel * of.channels + i) * job.slices * window + k)];
-      sum += static_cast<double>(w) * numbers[i];
+  const auto taps = [](const std::vector<Taps>& axis, std::int64_t at) -> const Taps& {
+    return axis[static_cast<std::size_t>(at)];
+  };
+  for (const Tap& slice : taps(plain.slices, n % job.out_depth)) {
+    const std::int64_t image = n / job.out_depth * of.depth + slice.of_source;
+    for (const Tap& row : taps(plain.rows, y)) {
+      for (const Tap& column : taps(plain.columns, x)) {
+        const std::int64_t position =
+            ((image * of.groups + g) * of.height + row.of_source) * of.width + column.of_source;
+        const std::int64_t k = slice.of_weights * window + row.of_weights * width + column.of_weights;
+        sum += SumOfProducts(plain.source.data() + position * of.channels,
+                             plain.weights.data() + (channel * job.slices * window + k) * of.channels, of.channels);
+      }
     }
   }
   return FinishedResult(p, channel, sum);
@@ -317,10 +373,10 @@ std::vector<float> Results(const WinogradProblem& p, const Image& image) {
 
 // The square root of the mean square, of errors over that of results.
 double RelativeError(const WinogradProblem& p) {
-  const std::vector<float> source = ChannelsLastOf(p);
+  const PlainConvolution plain = PlainConvolutionOf(p);
   double error = 0, size = 0;
   ForEachElement(ResultOf(p.job), [&](auto... at) {
-    const double expected = ExpectedOfWinograd(p, source, at...),
+    const double expected = ExpectedOfWinograd(p, plain, at...),
                  actual = p.destination->Get(p.destination->IndexOf(at...));
     error += (actual - expected) * (actual - expected);
     size += expected * expected;
