@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import report as report
     from ._options.typed import ConversionOptions as ConversionOptions
     from .report import ConversionReport as ConversionReport
+    from .trust import sensitivity as sensitivity
 
     convert_hybrid_block: Any
     __version__: str
@@ -110,9 +111,19 @@ __all__ = [
     "nd",
     "ndarray",
     "save_checkpoint",
+    "sensitivity",
     "sym",
     "symbol",
 ]
+
+
+# Where names are that most programs do without.
+_HOMES = {
+    "ConversionOptions": "_options.typed",
+    "ConversionReport": "report",
+    "convert_hybrid_block": "mxnet.gluon.conversion",
+    "sensitivity": "trust",
+}
 
 
 def _on_demand(attribute_name):
@@ -122,12 +133,8 @@ def _on_demand(attribute_name):
         return globals()["__version__"]
     if attribute_name.startswith("__"):
         raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
-    if attribute_name == "ConversionReport":
-        return importlib.import_module(f"{__name__}.report").ConversionReport
-    if attribute_name == "ConversionOptions":
-        return importlib.import_module(f"{__name__}._options.typed").ConversionOptions
-    if attribute_name == "convert_hybrid_block":
-        return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
+    if attribute_name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[attribute_name]}"), attribute_name)
     if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without
         return importlib.import_module(f"{__name__}.{attribute_name}")
     from .base import did_you_mean

@@ -91,5 +91,6 @@ void BindMap(py::module_& module);
 void BindComm(py::module_& module);
 void BindRing(py::module_& module);
 void BindCustom(py::module_& module);
+void BindTrust(py::module_& module);
 
 }  // namespace amp::python

@@ -19,4 +19,5 @@ PYBIND11_MODULE(_core, module) {
   amp::python::BindComm(module);
   amp::python::BindRing(module);
   amp::python::BindCustom(module);
+  amp::python::BindTrust(module);
 }

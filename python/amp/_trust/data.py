@@ -1,0 +1,73 @@
+"""Batches of data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from .._arrays import readable
+from ..base import ArgumentError
+from .samples import batch_size
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from .._types import ArrayLike
+
+    Batch: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+    Data: TypeAlias = Batch | Iterable[Batch]
+
+
+def inputs_of_model(model):
+    """Names of the arguments that have no array, in the order of the symbol."""
+    symbol, args, _ = model[:3]
+    return [name for name in symbol.list_arguments() if name not in (args or {})]
+
+
+def samples_of(data, model, count):
+    """A list of the first batches of `data`, until they have `count` samples; see `batches`."""
+    collected, found = [], 0
+    for batch in batches(data, inputs_of_model(model)):
+        collected.append(batch)
+        found += batch_size(batch)
+        if found >= count:
+            break
+    return collected
+
+
+def batches(data, inputs):
+    """Yields {input: NDArray or NumPy array} for each batch.
+
+    `data` is an array (of a model with one input), {input: array}, or an iterable of them; `inputs` are the names of
+    the model's inputs. Raises ArgumentError for names that the model lacks, and where there is no batch.
+    """
+    number = 0
+    for number, batch in enumerate(_each(data), 1):
+        yield _named(batch, inputs)
+    if number == 0:
+        raise ArgumentError("data: expected an array, a dict {input: array} or batches of them, got none")
+
+
+def _each(data):
+    if isinstance(data, Mapping) or hasattr(data, "__array__") or hasattr(data, "__dlpack__"):
+        return [data]
+    if isinstance(data, (list, tuple, Iterator)) or hasattr(data, "__iter__") and not isinstance(data, str):
+        return data
+    raise ArgumentError(f"data: expected an array, a dict {{input: array}} or batches of them, got {_type(data)}")
+
+
+def _named(batch, inputs):
+    if not isinstance(batch, Mapping):
+        if not hasattr(batch, "__array__") and not hasattr(batch, "__dlpack__"):
+            raise ArgumentError(f"data: expected batches of arrays or dicts {{input: array}}, got {_type(batch)}")
+        if len(inputs) != 1:
+            raise ArgumentError(f"data: the model has the inputs {', '.join(inputs)}; pass a dict {{input: array}}")
+        batch = {inputs[0]: batch}
+    unknown = [name for name in batch if name not in inputs]
+    if unknown:
+        raise ArgumentError(f"data: the model has no input {unknown[0]!r}; its inputs are {', '.join(inputs)}")
+    return {name: readable(array, f"data[{name!r}]") for name, array in batch.items()}
+
+
+def _type(value):
+    return type(value).__name__

@@ -1,0 +1,254 @@
+"""What the rounding of each tensor does to the outputs, seen by each reader: the table behind sensitivity.
+
+The effect of an error d of a tensor on the outputs, seen by one reader, is a vector of numbers
+p(n, k) = <adjoint of what the reader reads, d>, for sample n and random head gradient k. With such head gradients the
+mean of p squared is the mean square of the outputs' change times how many numbers a sample of the outputs has: division
+by that number makes it an error relative to the outputs' rms. Vectors of several readers add up.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core import numpy_dtype
+from .adjoints import Adjoints, Group
+from .graph import Builder
+from .reference import as_function, bound
+from .samples import HeadGradients, batch_axes, batch_size, per_sample
+from .twins import Twins, widened
+
+
+class Reader(NamedTuple):
+    """An edge by names: `node` is None for an output of the model, whose name `input` is then."""
+
+    node: str
+    input: str
+
+
+class Effects:
+    """The effects of rounding one tensor: `kind` is 'input', 'result' or 'parameter'.
+
+    `plain[i]` and `behind[i]`, vectors of equal length, are what reader i sees: where the tensor's node reads float32,
+    and where it reads rounded inputs (an operator that only moves data adds nothing then). Both are divided by the
+    square root of the numbers of a sample. Those of parameters have signs that count: they are fixed errors.
+    """
+
+    def __init__(self, entry, name, node, kind, readers):
+        self.entry, self.name, self.node, self.op, self.kind = entry, name, node.name, node.op, kind
+        self.readers = readers
+        self.plain = [[] for _ in readers]
+        self.behind = [[] for _ in readers]
+
+    def add(self, reader, plain, behind):
+        """Appends numbers of some samples."""
+        self.plain[reader].append(plain)
+        self.behind[reader].append(behind)
+
+    def finish(self):
+        """Joins the numbers of all samples."""
+        self.plain = [np.concatenate(parts) for parts in self.plain]
+        self.behind = [np.concatenate(parts) for parts in self.behind]
+
+
+def rounded(array, target):
+    """A float32 array rounded to nearest even in the dtype `target`, as float32."""
+    return array.astype(numpy_dtype(target)).astype(np.float32)
+
+
+class EffectTable:
+    """Fills the Effects of all tensors of a reference model from batches of data.
+
+    `outputs` are entries that errors are looked at, `target` names the low dtype.
+    """
+
+    def __init__(self, reference, outputs, target, entries):
+        self._reference, self._target = reference, target
+        self._graph, self._outputs = reference.graph, outputs
+        self._entries = [entry for entry in entries if self._graph.readers.get(entry)]
+        self._changes = ParameterChanges(reference, target)
+        self._results = [e for e in self._entries if not self._graph.nodes[e[0]].is_variable]
+        constants = reference.constant_values()
+        self._twins = Twins(self._graph, sorted({entry[0] for entry in self._results}), constants)
+        self._groups = [Group(entry, [edge]) for entry in self._watched() for edge in self._edges_of(entry)]
+        self._adjoints = Adjoints(reference, outputs, self._groups)
+        self.effects = {e: self._effects_of(e, self._edges_of(e)) for e in self._entries}
+        self.effects |= {e: self._effects_of(e, edges) for e, edges in self._changes.edges.items()}
+        self.samples = self.numbers = 0
+
+    def _watched(self):
+        """Entries whose adjoints are needed: those that are rounded, and those that parameters change."""
+        return list(dict.fromkeys([*self._entries, *self._changes.changed_entries]))
+
+    def _edges_of(self, entry):
+        inner = [edge for edge in self._graph.readers.get(entry, []) if edge[0] is not None]
+        inner = [e for e in inner if e[1] < len(as_function(self._graph.nodes[e[0]]).inputs)]
+        return inner + [(None, k) for k, output in enumerate(self._outputs) if output == entry]
+
+    def _effects_of(self, entry, edges):
+        node = self._graph.nodes[entry[0]]
+        kind = "result"
+        if node.is_variable:
+            kind = "parameter" if node.name in self._reference.arrays else "input"
+        return Effects(entry, self._graph.name_of(entry), node, kind, [self._reader(edge) for edge in edges])
+
+    def _reader(self, edge):
+        reader, slot = edge
+        if reader is None:
+            return Reader(None, self._graph.name_of(self._outputs[slot]))
+        return Reader(self._graph.nodes[reader].name, self._graph.slots[reader][slot])
+
+    def add(self, inputs, passes, generator):
+        """Adds the samples of one batch, {input: array}."""
+        run = _ReferenceRun(self._reference, self._watched(), self._outputs, self._changes, inputs)
+        errors = self._errors(run)
+        heads = HeadGradients(
+            [run.values[e] for e in self._outputs], [run.axes[e] for e in self._outputs], run.size, passes, generator
+        )
+        for k in range(passes):
+            self._add_pass(run, errors, list(heads.of_pass(k)), np.sqrt(heads.numbers))
+        self.samples += run.size
+        self.numbers += run.size * passes
+
+    def finish(self):
+        """The Effects in the order of the graph."""
+        for effects in self.effects.values():
+            effects.finish()
+        return [self.effects[entry] for entry in sorted(self.effects)]
+
+    def _errors(self, run):
+        """{entry: (error where its node reads float32, error where it reads rounded inputs)}"""
+        values = {entry: rounded(array, self._target) for entry, array in run.values.items()}
+        values |= {e: run.others[e] for e in self._twins.inputs if e not in values}
+        twins = self._twins({entry: values[entry] for entry in self._twins.inputs})
+        found = {}
+        for entry in self._entries:
+            plain = values[entry] - run.values[entry]
+            twin = twins.get(entry)
+            found[entry] = plain, plain if twin is None else rounded(twin, self._target) - twin
+        return found
+
+    def _add_pass(self, run, errors, heads, scale):
+        gradients = self._adjoints(run.inputs, run.shapes, heads)
+        whole = {}
+        number = {}
+        for group, gradient in zip(self._groups, gradients):
+            entry = group.entry
+            whole[entry] = gradient if entry not in whole else whole[entry] + gradient
+            if entry not in errors:
+                continue
+            parts = [per_sample(gradient * d, run.axes[entry], run.size) / scale for d in errors[entry]]
+            self.effects[entry].add(number.setdefault(entry, 0), *parts)
+            number[entry] += 1
+        for entry, edges in self._changes.edges.items():
+            for i, edge in enumerate(edges):
+                changes = run.changes[edge]
+                part = sum(per_sample(whole[e] * d, run.axes[e], run.size) for e, d in changes if e in whole)
+                part = np.zeros(run.size) + part / scale
+                self.effects[entry].add(i, part, part)
+
+
+class _ReferenceRun:
+    """The float32 run of one batch: values, shapes, batch axes, and what rounded parameters change."""
+
+    def __init__(self, reference, watched, outputs, changes, inputs):
+        graph = reference.graph
+        self.inputs, self.size = inputs, batch_size(inputs)
+        types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
+        known = {**reference.known_types, **types}
+        entries = list(dict.fromkeys([*watched, *outputs, *reference.data_entries()]))
+        builder = Builder(graph.attrs)
+        ids = builder.add_all([as_function(node) for node in graph.nodes])
+        changed = changes.add_to(builder, ids)
+        heads = [(ids[i], k) for i, k in entries]
+        flat = [(edge, entry, head) for edge, found in changed.items() for entry, head in found]
+        run = bound(
+            builder.symbol([*heads, *(head for *_, head in flat)]), {**reference.arrays, **changes.arrays}, types
+        )
+        results = run({name: array for name, array in inputs.items() if name in run.input_names})
+        arrays = [array.asnumpy() for array in results]
+        every = dict(zip(entries, arrays))
+        self.values = {entry: array for entry, array in every.items() if array.dtype == np.float32}
+        self.others = {entry: array for entry, array in every.items() if entry not in self.values}
+        self.shapes = {entry: array.shape for entry, array in every.items()}
+        self.changes = {edge: [] for edge in changed}
+        for (edge, entry, _), array in zip(flat, arrays[len(entries) :]):
+            self.changes[edge].append((entry, array - every[entry]))
+        self.axes = batch_axes(graph, entries, known, inputs)
+
+
+class ParameterChanges:
+    """What changes where one reader of a parameter reads it rounded.
+
+    `edges` is {entry of a parameter: its edges}. An edge changes the results of the first nodes behind it that depend
+    on data: the reader, or what a reader of parameters alone leads to.
+    """
+
+    def __init__(self, reference, target):
+        self._graph, self._depends = reference.graph, reference.depends_on_data
+        self.arrays, self.edges, self._behind = {}, {}, {}
+        for i, node in enumerate(self._graph.nodes):
+            array = reference.args.get(node.name) if node.is_variable else None
+            if array is None or array.dtype != np.float32:
+                continue
+            edges = [e for e in self._graph.readers.get((i, 0), []) if self._leads_to_data(e)]
+            if edges:
+                self.edges[i, 0] = edges
+                self.arrays[f"~rounded{i}"] = rounded(widened(array), target)
+        self.changed_entries = [
+            (i, k)
+            for edges in self.edges.values()
+            for edge in edges
+            for i in self._behind[edge][1]
+            for k in range(len(self._graph.outputs[i]))
+        ]
+
+    def _leads_to_data(self, edge):
+        """Whether results that depend on data change; notes the constant nodes on the way and those first nodes."""
+        reader, slot = edge
+        if reader is None or slot >= len(as_function(self._graph.nodes[reader]).inputs):
+            return False
+        constant, first, seen, rest = [], [], {reader}, [reader]
+        while rest:
+            node = rest.pop()
+            if self._depends[node]:
+                first.append(node)
+                continue
+            constant.append(node)
+            for k in range(len(self._graph.outputs[node])):
+                behind = {i for i, _ in self._graph.readers.get((node, k), []) if i is not None} - seen
+                seen |= behind
+                rest += behind
+        self._behind[edge] = sorted(constant), sorted(first)
+        return bool(first)
+
+    def add_to(self, builder, ids):
+        """Adds copies of what changes; returns {edge: [(entry, entry of its copy in the builder)]}.
+
+        `ids` are the builder's ids of the graph's nodes.
+        """
+        found = {}
+        for (variable, _), edges in self.edges.items():
+            low = builder.variable(f"~rounded{variable}")
+            for edge in edges:
+                found[edge] = self._add_copies(builder, ids, edge, low)
+        return found
+
+    def _add_copies(self, builder, ids, edge, low):
+        constant, first = self._behind[edge]
+        copies = {}
+
+        def read(reader, slot, entry):
+            if (reader, slot) == edge:
+                return low
+            return (copies if entry[0] in copies else ids)[entry[0]], entry[1]
+
+        for i in [*constant, *first]:
+            node = as_function(self._graph.nodes[i])
+            inputs = [read(i, slot, entry) for slot, entry in enumerate(node.inputs)]
+            name = f"~{edge[0]}_{edge[1]}_{i}"
+            copy = builder.add(node.op, name, node.attrs, inputs, node.rest)
+            if i in constant:
+                copies[i] = copy
+            else:
+                copies.setdefault("first", []).append((i, copy))
+        return [((i, k), (copy, k)) for i, copy in copies["first"] for k in range(len(self._graph.outputs[i]))]

@@ -1,0 +1,65 @@
+// What the package's measurements of errors need to know of models and operators.
+#include <optional>
+
+#include "bindings.h"
+#include "gil.h"
+#include "nnvm/op.h"
+#include "passes/gradient/gradient_rule.h"
+#include "passes/open_model.h"
+
+namespace amp::python {
+namespace {
+
+py::list FoldedList(const FoldedNames& names) {
+  py::list folded;
+  for (const auto& [batch_norm, into] : names.folded) folded.append(py::make_tuple(batch_norm, into));
+  return folded;
+}
+
+py::dict Open(const Symbol& symbol, const py::dict& args, const py::dict& aux, const py::dict& input_types,
+              const std::set<std::string>& kept_batch_norms) {
+  const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
+  const TypeMap types = TypeMapOf(input_types);
+  std::optional<OpenedModel> opened;
+  ReleaseGil([&] { opened = OpenModel(symbol, params, types, kept_batch_norms); });
+  py::dict result;
+  result["symbol"] = Symbol(opened->model.graph().outputs(), symbol.np_shape());
+  result["arguments"] = DictOf(opened->model.arrays().args);
+  result["auxiliary_states"] = DictOf(opened->model.arrays().aux);
+  result["folded"] = FoldedList(opened->batch_norms);
+  return result;
+}
+
+const char* GradientKind(const std::string& name) {
+  const Op& op = OpRegistry::Get().Require(kMXNetDomain, name);
+  if (op.Find<ZeroGradient>() != nullptr) return "zero";
+  return op.Find<GradientRule>() != nullptr ? "rule" : "none";
+}
+
+// Of each node, in the order of files: names of its inputs, names of its visible outputs as tensors.
+py::list NodesOf(const Symbol& symbol) {
+  const Graph graph = symbol.ToGraph();
+  py::list nodes;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const Node& node = graph.node(id);
+    std::vector<std::string> outputs;
+    for (int i = 0; i < node.num_visible_outputs(); ++i) outputs.push_back(graph.EntryName(graph.EntryOf(id, i)));
+    nodes.append(py::make_tuple(node.input_names(), outputs));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+void BindTrust(py::module_& module) {
+  module.def("open_model", Open, py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
+             py::arg("input_types"), py::arg("kept_batch_norms"),
+             "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
+             "and folded, pairs (batch norm, node that it was folded into).");
+  module.def("names_of_nodes", NodesOf, py::arg("symbol"),
+             "Pairs (names of inputs, names of the tensors that it gives) of all nodes, in the order of files.");
+  module.def("gradient_kind", GradientKind, py::arg("operator"),
+             "'rule' where the operator has a gradient, 'zero' where that is zero by definition, else 'none'.");
+}
+
+}  // namespace amp::python
