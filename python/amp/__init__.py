@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import report as report
     from ._options.typed import ConversionOptions as ConversionOptions
     from .report import ConversionReport as ConversionReport
+    from .trust import compare as compare
     from .trust import sensitivity as sensitivity
 
     convert_hybrid_block: Any
@@ -87,6 +88,7 @@ __all__ = [
     "alternate",
     "attribute",
     "base",
+    "compare",
     "convert_hybrid_block",
     "convert_model",
     "convert_symbol",
@@ -121,6 +123,7 @@ __all__ = [
 _HOMES = {
     "ConversionOptions": "_options.typed",
     "ConversionReport": "report",
+    "compare": "trust",
     "convert_hybrid_block": "mxnet.gluon.conversion",
     "sensitivity": "trust",
 }

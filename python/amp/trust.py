@@ -1,8 +1,9 @@
 """What rounding costs: errors tensor by tensor, what each rounding does to the outputs, and bounds.
 
-The functions are those of the package: `amp.sensitivity`.
+The functions are those of the package, such as `amp.compare` and `amp.sensitivity`.
 """
 
+from ._trust.comparison import Comparison, compare
 from ._trust.sensitivity import Sensitivity, sensitivity
 
-__all__ = ["Sensitivity", "sensitivity"]
+__all__ = ["Comparison", "Sensitivity", "compare", "sensitivity"]

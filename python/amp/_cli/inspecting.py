@@ -2,7 +2,7 @@
 
 import os
 
-from .. import _core, comparison, inspection, report
+from .. import _core, differences, inspection, report
 from .._facts_text import print_facts, size_text
 from ..base import ArgumentError
 from . import models
@@ -101,7 +101,7 @@ def diff(options):
         raise ArgumentError(
             f"expected two models, got {len(found_models)}: each a prefix, or a symbol file and its parameters"
         )
-    found = comparison.compare(*(models.load(files) for files in found_models))
+    found = differences.compare(*(models.load(files) for files in found_models))
     if options.json:
         print_json("diff", {**found, "files": [list(files) for files in found_models]})
         return

@@ -78,7 +78,7 @@ class Group(NamedTuple):
     """Edges of one entry that see the same error."""
 
     entry: tuple
-    edges: list
+    edges: tuple
 
 
 class Adjoints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -35,16 +36,24 @@ def samples_of(data, model, count):
     return collected
 
 
+def first_and_rest(data, inputs):
+    """(the first batch, an iterator of all batches, the first included); see `batches`."""
+    every = batches(data, inputs)
+    first = next(every)
+    return first, itertools.chain([first], every)
+
+
 def batches(data, inputs):
     """Yields {input: NDArray or NumPy array} for each batch.
 
     `data` is an array (of a model with one input), {input: array}, or an iterable of them; `inputs` are the names of
     the model's inputs. Raises ArgumentError for names that the model lacks, and where there is no batch.
     """
-    number = 0
-    for number, batch in enumerate(_each(data), 1):
+    is_empty = True
+    for batch in _each(data):
+        is_empty = False
         yield _named(batch, inputs)
-    if number == 0:
+    if is_empty:
         raise ArgumentError("data: expected an array, a dict {input: array} or batches of them, got none")
 
 

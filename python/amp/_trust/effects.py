@@ -69,7 +69,7 @@ class EffectTable:
         self._results = [e for e in self._entries if not self._graph.nodes[e[0]].is_variable]
         constants = reference.constant_values()
         self._twins = Twins(self._graph, sorted({entry[0] for entry in self._results}), constants)
-        self._groups = [Group(entry, [edge]) for entry in self._watched() for edge in self._edges_of(entry)]
+        self._groups = [Group(entry, (edge,)) for entry in self._watched() for edge in self._edges_of(entry)]
         self._adjoints = Adjoints(reference, outputs, self._groups)
         self.effects = {e: self._effects_of(e, self._edges_of(e)) for e in self._entries}
         self.effects |= {e: self._effects_of(e, edges) for e, edges in self._changes.edges.items()}

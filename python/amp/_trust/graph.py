@@ -28,7 +28,7 @@ class Graph:
     """The nodes of a symbol in topological order.
 
     `heads` are the entries of the outputs, `slots[id]` the names of a node's inputs, `outputs[id]` the names of its
-    visible outputs as tensors.
+    visible outputs as tensors; `sums_products[id]` says whether the node sums up products.
     """
 
     def __init__(self, symbol):
@@ -37,8 +37,9 @@ class Graph:
         self.nodes = [_node(node) for node in document["nodes"]]
         self.heads = [(head[0], head[1]) for head in document["heads"]]
         names = _core.names_of_nodes(symbol._handle)
-        self.slots = [slots for slots, _ in names]
-        self.outputs = [outputs for _, outputs in names]
+        self.slots = [slots for slots, *_ in names]
+        self.outputs = [outputs for _, outputs, _ in names]
+        self.sums_products = [sums for *_, sums in names]
 
     def operators(self):
         """Pairs (id, node) of all operators."""

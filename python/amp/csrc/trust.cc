@@ -5,6 +5,7 @@
 #include "gil.h"
 #include "nnvm/op.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/op_facts.h"
 #include "passes/open_model.h"
 
 namespace amp::python {
@@ -36,7 +37,8 @@ const char* GradientKind(const std::string& name) {
   return op.Find<GradientRule>() != nullptr ? "rule" : "none";
 }
 
-// Of each node, in the order of files: names of its inputs, names of its visible outputs as tensors.
+// Of each node, in the order of files: names of its inputs, names of its visible outputs as tensors, and whether it
+// sums up products.
 py::list NodesOf(const Symbol& symbol) {
   const Graph graph = symbol.ToGraph();
   py::list nodes;
@@ -44,7 +46,8 @@ py::list NodesOf(const Symbol& symbol) {
     const Node& node = graph.node(id);
     std::vector<std::string> outputs;
     for (int i = 0; i < node.num_visible_outputs(); ++i) outputs.push_back(graph.EntryName(graph.EntryOf(id, i)));
-    nodes.append(py::make_tuple(node.input_names(), outputs));
+    const bool sums = !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kAccumulates;
+    nodes.append(py::make_tuple(node.input_names(), outputs, sums));
   }
   return nodes;
 }
@@ -57,7 +60,8 @@ void BindTrust(py::module_& module) {
              "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
              "and folded, pairs (batch norm, node that it was folded into).");
   module.def("names_of_nodes", NodesOf, py::arg("symbol"),
-             "Pairs (names of inputs, names of the tensors that it gives) of all nodes, in the order of files.");
+             "(names of inputs, names of the tensors that it gives, whether it sums up products) of all nodes, in the order of "
+             "files.");
   module.def("gradient_kind", GradientKind, py::arg("operator"),
              "'rule' where the operator has a gradient, 'zero' where that is zero by definition, else 'none'.");
 }
