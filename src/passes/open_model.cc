@@ -12,8 +12,7 @@ OpenedModel OpenModel(const Symbol& symbol, const ModelParams& params, const Typ
   MergeVariables(c);
   UnfuseModel(c);
   InferTypes(c);
-  FoldResult folded =
-      FoldBatchNorm(c.model, [&](const Node& node) { return kept_batch_norms.contains(node.name()); });
+  FoldResult folded = FoldBatchNorm(c.model, [&](const Node& node) { return kept_batch_norms.contains(node.name()); });
   c.model.Replace(std::move(folded.rewrite));
   c.model.ReplaceArrays(folded.dropped, folded.arrays);
   return {std::move(c.model), std::move(folded.names)};

@@ -1,4 +1,4 @@
-"""The work behind `amp.compare`: both models run, steps are run again in float32, and the outputs' error is shared out."""
+"""The work behind `amp.compare`: both models run, steps run again in float32, the outputs' error is shared out."""
 
 import numpy as np
 

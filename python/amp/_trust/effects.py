@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _core
 from .._core import numpy_dtype
 from .adjoints import Adjoints, Group
 from .graph import Builder
@@ -31,23 +32,24 @@ class Effects:
     `plain[i]` and `behind[i]`, vectors of equal length, are what reader i sees: where the tensor's node reads float32,
     and where it reads rounded inputs (an operator that only moves data adds nothing then). Both are divided by the
     square root of the numbers of a sample. Those of parameters have signs that count: they are fixed errors.
+    `compensated[i]`: the same of a weight with a batch norm in it that is rounded as conversions round it offline; []
+    for all else.
     """
 
     def __init__(self, entry, name, node, kind, readers):
         self.entry, self.name, self.node, self.op, self.kind = entry, name, node.name, node.op, kind
         self.readers = readers
-        self.plain = [[] for _ in readers]
-        self.behind = [[] for _ in readers]
+        self.plain, self.behind, self.compensated = [], [], []
+        self._parts = {"plain": {}, "behind": {}, "compensated": {}}
 
-    def add(self, reader, plain, behind):
-        """Appends numbers of some samples."""
-        self.plain[reader].append(plain)
-        self.behind[reader].append(behind)
+    def add(self, form, reader, numbers):
+        """Appends numbers of some samples to what `reader` sees of a form, 'plain', 'behind' or 'compensated'."""
+        self._parts[form].setdefault(reader, []).append(numbers)
 
     def finish(self):
         """Joins the numbers of all samples."""
-        self.plain = [np.concatenate(parts) for parts in self.plain]
-        self.behind = [np.concatenate(parts) for parts in self.behind]
+        for form, parts in self._parts.items():
+            setattr(self, form, [np.concatenate(parts[reader]) for reader in sorted(parts)])
 
 
 def rounded(array, target):
@@ -136,15 +138,15 @@ class EffectTable:
             whole[entry] = gradient if entry not in whole else whole[entry] + gradient
             if entry not in errors:
                 continue
-            parts = [per_sample(gradient * d, run.axes[entry], run.size) / scale for d in errors[entry]]
-            self.effects[entry].add(number.setdefault(entry, 0), *parts)
-            number[entry] += 1
-        for entry, edges in self._changes.edges.items():
-            for i, edge in enumerate(edges):
-                changes = run.changes[edge]
-                part = sum(per_sample(whole[e] * d, run.axes[e], run.size) for e, d in changes if e in whole)
-                part = np.zeros(run.size) + part / scale
-                self.effects[entry].add(i, part, part)
+            for form, d in zip(("plain", "behind"), errors[entry]):
+                part = per_sample(gradient * d, run.axes[entry], run.size) / scale
+                self.effects[entry].add(form, number.get(entry, 0), part)
+            number[entry] = number.get(entry, 0) + 1
+        for change in self._changes.all():
+            results = run.changes[change]
+            part = sum(per_sample(whole[e] * d, run.axes[e], run.size) for e, d in results if e in whole)
+            reader = self._changes.edges[change.parameter].index(change.edge)
+            self.effects[change.parameter].add(change.form, reader, np.zeros(run.size) + part / scale)
 
 
 class _ReferenceRun:
@@ -160,7 +162,7 @@ class _ReferenceRun:
         ids = builder.add_all([as_function(node) for node in graph.nodes])
         changed = changes.add_to(builder, ids)
         heads = [(ids[i], k) for i, k in entries]
-        flat = [(edge, entry, head) for edge, found in changed.items() for entry, head in found]
+        flat = [(change, entry, head) for change, found in changed.items() for entry, head in found]
         run = bound(
             builder.symbol([*heads, *(head for *_, head in flat)]), {**reference.arrays, **changes.arrays}, types
         )
@@ -170,30 +172,47 @@ class _ReferenceRun:
         self.values = {entry: array for entry, array in every.items() if array.dtype == np.float32}
         self.others = {entry: array for entry, array in every.items() if entry not in self.values}
         self.shapes = {entry: array.shape for entry, array in every.items()}
-        self.changes = {edge: [] for edge in changed}
-        for (edge, entry, _), array in zip(flat, arrays[len(entries) :]):
-            self.changes[edge].append((entry, array - every[entry]))
+        self.changes = {change: [] for change in changed}
+        for (change, entry, _), array in zip(flat, arrays[len(entries) :]):
+            self.changes[change].append((entry, array - every[entry]))
         self.axes = batch_axes(graph, entries, known, inputs)
+
+
+class Change(NamedTuple):
+    """A parameter that one edge reads rounded, 'plain' or 'compensated'."""
+
+    parameter: tuple
+    edge: tuple
+    form: str
+
+    @property
+    def variable(self):
+        return f"~{self.form}{self.parameter[0]}"
 
 
 class ParameterChanges:
     """What changes where one reader of a parameter reads it rounded.
 
-    `edges` is {entry of a parameter: its edges}. An edge changes the results of the first nodes behind it that depend
-    on data: the reader, or what a reader of parameters alone leads to.
+    `edges` is {entry of a parameter: its edges}, `arrays` {variable: rounded parameter}. An edge changes the results of
+    the first nodes behind it that depend on data: the reader, or what a reader of parameters alone leads to.
     """
 
     def __init__(self, reference, target):
         self._graph, self._depends = reference.graph, reference.depends_on_data
         self.arrays, self.edges, self._behind = {}, {}, {}
+        folded = set(reference.folded.values())
         for i, node in enumerate(self._graph.nodes):
             array = reference.args.get(node.name) if node.is_variable else None
             if array is None or array.dtype != np.float32:
                 continue
             edges = [e for e in self._graph.readers.get((i, 0), []) if self._leads_to_data(e)]
-            if edges:
-                self.edges[i, 0] = edges
-                self.arrays[f"~rounded{i}"] = rounded(widened(array), target)
+            if not edges:
+                continue
+            self.edges[i, 0] = edges
+            self.arrays[f"~plain{i}"] = rounded(widened(array), target)
+            if self._graph.nodes[edges[0][0]].name in folded:
+                found = _core.rounded_with_compensation(reference.symbol._handle, node.name, array, target)
+                self.arrays |= {} if found is None else {f"~compensated{i}": found}
         self.changed_entries = [
             (i, k)
             for edges in self.edges.values()
@@ -221,17 +240,22 @@ class ParameterChanges:
         self._behind[edge] = sorted(constant), sorted(first)
         return bool(first)
 
+    def all(self):
+        """Every Change."""
+        for parameter, edges in self.edges.items():
+            for form in ("plain", "compensated"):
+                changes = [Change(parameter, edge, form) for edge in edges]
+                yield from (change for change in changes if change.variable in self.arrays)
+
     def add_to(self, builder, ids):
-        """Adds copies of what changes; returns {edge: [(entry, entry of its copy in the builder)]}.
+        """Adds copies of what changes; returns {Change: [(entry, entry of its copy in the builder)]}.
 
         `ids` are the builder's ids of the graph's nodes.
         """
-        found = {}
-        for (variable, _), edges in self.edges.items():
-            low = builder.variable(f"~rounded{variable}")
-            for edge in edges:
-                found[edge] = self._add_copies(builder, ids, edge, low)
-        return found
+        variables = {name: builder.variable(name) for name in self.arrays}
+        return {
+            change: self._add_copies(builder, ids, change.edge, variables[change.variable]) for change in self.all()
+        }
 
     def _add_copies(self, builder, ids, edge, low):
         constant, first = self._behind[edge]
@@ -245,7 +269,7 @@ class ParameterChanges:
         for i in [*constant, *first]:
             node = as_function(self._graph.nodes[i])
             inputs = [read(i, slot, entry) for slot, entry in enumerate(node.inputs)]
-            name = f"~{edge[0]}_{edge[1]}_{i}"
+            name = f"~{low[0]}_{edge[0]}_{edge[1]}_{i}"
             copy = builder.add(node.op, name, node.attrs, inputs, node.rest)
             if i in constant:
                 copies[i] = copy

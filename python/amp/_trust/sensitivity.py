@@ -92,9 +92,9 @@ class Sensitivity:
     def _squares(self, report, target):
         """Mean squares that add up."""
         signed = 0.0
-        for effects, is_behind, readers in self._rounded(report, target):
-            vectors = effects.behind if is_behind else effects.plain
-            chosen = [v for v, reader in zip(vectors, effects.readers) if readers is None or reader in readers]
+        for effects, form, readers in self._rounded(report, target):
+            pairs = zip(getattr(effects, form), effects.readers)
+            chosen = [vector for vector, reader in pairs if readers is None or reader in readers]
             if chosen and effects.kind == "parameter":
                 signed = signed + sum(chosen)
             elif chosen:
@@ -102,7 +102,7 @@ class Sensitivity:
         yield np.mean(np.square(signed))
 
     def _rounded(self, report, target):
-        """(Effects, whether its node reads rounded inputs, readers that see it or None for all) of each rounding."""
+        """(Effects, which form of them, readers that see it or None for all) of each rounding."""
         low = [t for t in report.tensors if t["dtype"] == target and t["before"] == "float32"]
         by_id = {tensor["id"]: tensor for tensor in report.tensors}
         casts = [c for c in report.casts if c["run_time"] and c["to"] == target and c["from"] == "float32"]
@@ -114,8 +114,11 @@ class Sensitivity:
         ]
         known = [(effects, node, readers) for effects, node, readers in known if effects is not None]
         reads_low = {reader.node for effects, _, seen in known for reader in seen or effects.readers}
+        into = {fold["into"] for fold in report.folded}
         for effects, node, readers in known:
-            yield effects, self._facts["folded"].get(node, node) in reads_low, readers
+            is_behind = self._facts["folded"].get(node, node) in reads_low
+            is_stored = readers is None and effects.compensated and effects.readers[0].node in into
+            yield effects, "compensated" if is_stored else "behind" if is_behind else "plain", readers
 
     def _effects_of(self, tensor):
         into = self._facts["folded"].get(tensor["node"])

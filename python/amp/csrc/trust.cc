@@ -7,6 +7,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
 #include "passes/open_model.h"
+#include "program/compensated_rounding.h"
 
 namespace amp::python {
 namespace {
@@ -29,6 +30,24 @@ py::dict Open(const Symbol& symbol, const py::dict& args, const py::dict& aux, c
   result["auxiliary_states"] = DictOf(opened->model.arrays().aux);
   result["folded"] = FoldedList(opened->batch_norms);
   return result;
+}
+
+// How a conversion rounds a folded weight that only this node reads; nothing where it rounds to nearest.
+std::optional<FoldedWeight> CompensationOf(const Graph& graph, const std::string& variable, DType target) {
+  for (const NodeId id : graph.variables()) {
+    const auto readers = graph.ConsumersOf(graph.EntryOf(id, 0));
+    if (graph.node(id).name() != variable || readers.size() != 1 || readers[0].slot != 1) continue;
+    const Node& node = graph.node(readers[0].node);
+    const auto* fold = node.is_variable() ? nullptr : node.op()->Find<FoldTarget>();
+    if (fold != nullptr) return FoldedWeight{target, fold->weight_axis, fold->weight_groups(node)};
+  }
+  return std::nullopt;
+}
+
+py::object Compensated(const Symbol& symbol, const std::string& variable, py::handle array, py::handle target) {
+  const auto how = CompensationOf(symbol.ToGraph(), variable, DTypeOf(target));
+  if (!how) return py::none();
+  return py::cast(Array{RoundWithCompensation(ArrayOf(array, "weight").array, *how), true});
 }
 
 const char* GradientKind(const std::string& name) {
@@ -60,8 +79,13 @@ void BindTrust(py::module_& module) {
              "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
              "and folded, pairs (batch norm, node that it was folded into).");
   module.def("names_of_nodes", NodesOf, py::arg("symbol"),
-             "(names of inputs, names of the tensors that it gives, whether it sums up products) of all nodes, in the order of "
+             "(names of inputs, names of the tensors that it gives, whether it sums up products) of all nodes, in the "
+             "order of "
              "files.");
+  module.def("rounded_with_compensation", Compensated, py::arg("symbol"), py::arg("variable"), py::arg("array"),
+             py::arg("target"),
+             "A weight that a batch norm was folded into as an offline conversion rounds it, in float32; None for a "
+             "variable that is rounded to nearest.");
   module.def("gradient_kind", GradientKind, py::arg("operator"),
              "'rule' where the operator has a gradient, 'zero' where that is zero by definition, else 'none'.");
 }
