@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from . import _core, demo
-from ._cli import bench, calibrating, converting, graph, inspecting, operators, running
+from ._cli import bench, calibrating, comparing, converting, graph, inspecting, operators, running
 from ._cli.inputs import file_spec, random_spec, type_spec
 from ._options.conversion import OPTIONS, TARGETS
 from .base import Error, did_you_mean
@@ -15,7 +15,7 @@ DONE, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
 EXIT_CODES = {
     DONE: "done",
-    INTERNAL_ERROR: "an error of this program: please report the traceback",
+    INTERNAL_ERROR: "a check of `amp compare` failed; with a traceback, an error of this program: please report it",
     USER_ERROR: "wrong options, a file or model that cannot be used, or too little memory: one line says what",
     INTERRUPTED: "interrupted (ctrl-C)",
 }
@@ -31,9 +31,9 @@ def run(options):
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_note
-            options.command(options)
+            code = options.command(options)
         sys.stdout.flush()
-        return DONE
+        return code or DONE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # `amp inspect ... | head`
@@ -148,6 +148,7 @@ def parser():
         _add_convert,
         _add_why,
         _add_diff,
+        _add_compare,
         _add_show,
         _add_operators,
         _add_run,
@@ -198,6 +199,24 @@ def _add_diff(commands):
     command = _add_command(commands, "diff", inspecting.diff, "Show casts and dtypes in which two models differ.")
     text = "two models: each a prefix or a symbol file, with a parameter file behind it or beside it"
     command.add_argument("models", nargs="+", metavar="MODEL", help=text)
+    _add_json(command)
+
+
+def _add_compare(commands):
+    summary = "Run two models on data and compare them tensor by tensor: errors, their shares, suspects."
+    command = _add_command(commands, "compare", comparing.compare, summary)
+    text = (
+        "a float32 model and another one: each a prefix or a symbol file, with a parameter file behind it or beside it"
+    )
+    command.add_argument("models", nargs="+", metavar="MODEL", help=text)
+    _add_named_data(command)
+    _add_data(command)
+    command.add_argument("--mode", choices=("exact",), default="exact", help="exact: every node as if it ran alone")
+    command.add_argument(
+        "--limit", type=float, metavar="ERROR", help="end with exit code 1 where the outputs differ by more"
+    )
+    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with pictures")
+    _add_force(command)
     _add_json(command)
 
 
@@ -313,6 +332,11 @@ def _add_types(command):
     text = "the same, from a file (may be repeated)"
     command.add_argument("--input", action="append", default=[], type=file_spec, metavar="NAME=FILE.npy", help=text)
     command.add_argument("--random", action=_Refused, why="nothing is run here; --shape {0} gives a type")
+
+
+def _add_named_data(command):
+    text = "data of all inputs, arrays by name (numpy.savez)"
+    command.add_argument("--data", metavar="FILE.npz", help=text)
 
 
 def _add_data(command):

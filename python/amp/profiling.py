@@ -6,13 +6,13 @@ import os
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
+from ._pages import Bar, bars, page
 from ._paths import write_file
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class Profile:
 
     def save_html(self, path: _types.Path, title: str = "profile") -> None:
         """Writes one HTML file with a chart; it needs no network. Hovering over a bar tells all about its step."""
-        write_file(path, _page(title, [*self._head(), "", *self._totals()], self._chart()).encode())
+        text = [*self._head(), "", *self._totals()]
+        write_file(path, page(title, text, _LEGEND + self._chart()).encode())
 
     def to_dict(self) -> dict[str, Any]:
         """All that the table says, as a dict that JSON can hold.
@@ -216,7 +217,12 @@ class Profile:
         return [f"{100 * shares[work]:5.1f} %  {work} ({counts[work]})" for work in ordered]
 
     def _chart(self):
-        return _bars([(self._label(step), self._tooltip(step), *self._lengths(step)) for step in self.steps])
+        return bars([self._bar(step) for step in self.steps])
+
+    def _bar(self, step):
+        seconds, at_peak = self._lengths(step)
+        parts = [(seconds, "#9fc5e8"), (at_peak, "#1f4e79")]
+        return Bar(self._label(step), self._tooltip(step), parts, f"{1e6 * seconds:.1f} us")
 
     def _label(self, step):
         return f"{step['node']} ({step['work']})"
@@ -310,38 +316,7 @@ def _aligned(rows):
         yield "  ".join(t.ljust(w) if name in _LEFT_ALIGNED else t.rjust(w) for name, t, w in cells).rstrip()
 
 
-_LABELS, _WIDTH, _ROW = 420, 640, 16
-
-
-def _bars(rows):
-    """SVG: a light bar of each step's time, dark what the arithmetic would need at peak."""
-    longest = max((seconds for _, _, seconds, _ in rows), default=0) or 1
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LABELS + _WIDTH + 90}" height="{_ROW * len(rows) + 4}" '
-        'font-family="sans-serif" font-size="11">'
-    ]
-    for i, (label, tooltip, seconds, at_peak) in enumerate(rows):
-        y, width, dark = _ROW * i, _WIDTH * seconds / longest, _WIDTH * at_peak / longest
-        parts.append(
-            f"<g><title>{escape(tooltip)}</title>"
-            f'<rect x="0" y="{y}" width="{_LABELS + _WIDTH + 90}" height="{_ROW}" fill="transparent"/>'
-            f'<text x="{_LABELS - 6}" y="{y + 12}" text-anchor="end">{escape(_shortened(label))}</text>'
-            f'<rect x="{_LABELS}" y="{y + 2}" width="{width:.1f}" height="{_ROW - 4}" fill="#9fc5e8"/>'
-            f'<rect x="{_LABELS}" y="{y + 2}" width="{dark:.1f}" height="{_ROW - 4}" fill="#1f4e79"/>'
-            f'<text x="{_LABELS + width + 4:.1f}" y="{y + 12}" fill="#555">{1e6 * seconds:.1f} us</text></g>'
-        )
-    return "\n".join([*parts, "</svg>"])
-
-
-def _shortened(label):
-    return label if len(label) <= 66 else f"...{label[-63:]}"
-
-
-def _page(title, lines, chart):
-    text = escape("\n".join(lines))
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>\n'
-        f'<body style="font-family: sans-serif"><h1 style="font-size: 18px">{escape(title)}</h1>\n<pre>{text}</pre>\n'
-        "<p>A bar is the median time of a step, in the order of execution; its dark part is what the arithmetic would "
-        f"need at the machine's peak.</p>\n{chart}\n</body></html>\n"
-    )
+_LEGEND = (
+    "<p>A bar is the median time of a step, in the order of execution; its dark part is what the arithmetic would "
+    "need at the machine's peak.</p>\n"
+)

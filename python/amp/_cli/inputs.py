@@ -112,6 +112,30 @@ def arrays_of(options, model):
     return arrays
 
 
+def data_of(options, model):
+    """{input: array} of `--data`, a file with an array for each input, or of `--random`."""
+    if options.data is None:
+        return arrays_of(options, model)
+    if options.random or options.input:
+        raise ArgumentError("--data has the data of all inputs: leave --random and --input out")
+    arrays = arrays_of_file(options.data)
+    _refuse_unknown(list(arrays), model[0])
+    return arrays
+
+
+def arrays_of_file(path):
+    """{name: array} of a .npz file. Raises ArgumentError for any other file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ArgumentError(f"--data {path}: it holds one array; numpy.savez(file, data=array) writes names")
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        raise ArgumentError(f"--data {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+        raise ArgumentError(f"--data {path}: expected a .npz file of arrays by input: {error}") from None
+
+
 def _refuse_repeated(names):
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

@@ -95,7 +95,9 @@ class Adjoints:
         self._heads = [f"~head{i}" for i in range(len(outputs))]
         symbol = _with_changes(graph, outputs, groups, self._changes)
         heads = [Variable(name) for name in self._heads]
-        self._symbol = gradient(symbol, self._changes, head_gradients=heads, is_train=False)
+        read = set(symbol.list_arguments())  # what no output depends on changes nothing
+        self._reaching = [name for name in self._changes if name in read]
+        self._symbol = gradient(symbol, self._reaching, head_gradients=heads, is_train=False)
         self._bound = {}
 
     def __call__(self, inputs, shapes, heads, changes=None):
@@ -110,7 +112,11 @@ class Adjoints:
             given[name] = np.zeros(shapes[group.entry], np.float32) if change is None else change
         wanted = set(run.input_names)
         feed = {name: array for name, array in {**inputs, **given}.items() if name in wanted}
-        return [array.asnumpy() for array in run(feed)]
+        found = dict(zip(self._reaching, run(feed)))
+        return [
+            found[name].asnumpy() if name in found else np.zeros(shapes[group.entry], np.float32)
+            for name, group in zip(self._changes, self._groups)
+        ]
 
     def _run_for(self, inputs, shapes):
         key = tuple((name, tuple(array.shape)) for name, array in sorted(inputs.items()))

@@ -136,7 +136,7 @@ class Bill:
         self._adjoints = Adjoints(reference, self._outputs, list(self._groups)) if self._groups else None
         self._weights = None
         self.owed = dict.fromkeys((point.entry for point in measurement.points), 0.0)
-        self.total = 0.0
+        self.total, self.is_finite = 0.0, True
 
     def add(self, inputs, full, low, own):
         """Adds a batch: values of both runs and own errors by entry."""
@@ -144,6 +144,9 @@ class Bill:
             return
         exact = [full[entry] for entry in self._outputs]
         errors = [widened(low[self._m.matching.output_in_low(e)]) - y for e, y in zip(self._outputs, exact)]
+        self.is_finite = self.is_finite and all(np.isfinite(error).all() for error in errors)
+        if not self.is_finite:
+            return
         if self._weights is None:
             self._weights = [1 / max(np.mean(np.square(y, dtype=np.float64)), 1e-300) for y in exact]
         heads = [(weight * error).astype(np.float32) for weight, error in zip(self._weights, errors)]
@@ -159,4 +162,4 @@ class Bill:
 
     def share(self, entry):
         """The share of a point, or None where the outputs are equal."""
-        return self.owed[entry] / self.total if self.total and np.isfinite(self.total) else None
+        return self.owed[entry] / self.total if self.total and self.is_finite else None

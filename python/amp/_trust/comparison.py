@@ -13,7 +13,7 @@ from ..base import ArgumentError, log
 from ..executor import Executor
 from .compared import Measurement
 from .data import first_and_rest, inputs_of_model
-from .reference import OpenModel, float32_reference
+from .reference import OpenModel, as_model, float32_reference
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -173,6 +173,7 @@ def compare(
     """
     if mode != "exact":
         raise ArgumentError(f"mode: expected 'exact', got {mode!r}")
+    first = as_model(first)
     second, options = _model_and_options(low)
     batch, rest = first_and_rest(data, inputs_of_model(first))
     types = {name: (array.dtype, tuple(array.shape)) for name, array in batch.items()}
@@ -194,7 +195,7 @@ def compare(
 def _model_and_options(low):
     """((Symbol, arguments, auxiliary states), options of executors)"""
     if not isinstance(low, Executor):
-        return low, {}
+        return as_model(low), {}
     if low._origin.options.get("reduce_precision"):
         raise ArgumentError(
             "the executor converts its model when it is bound: convert it with amp.convert_model, and pass that model "
@@ -234,8 +235,8 @@ def _inverted(pairs):
 def _notes(m, interrupted):
     if interrupted:
         yield f"interrupted: this is of the first {m.batches} batches"
-    if m.problem:
-        yield f"no shares: {m.problem}"
+    if m.problem or not m.bill.is_finite:
+        yield f"no shares: {m.problem or 'the second model made numbers that are not finite'}"
     elif m.bill.replaced:
         names = ", ".join(m.bill.replaced)
         yield f"shares are of the last float tensors before {names}, through which no gradient goes"

@@ -28,21 +28,24 @@ def half_units(array, dtype):
     info = ml_dtypes.finfo(numpy_dtype(dtype))
     exponents = np.frexp(array)[1]
     units = np.ldexp(np.float64(1), exponents - 2 - info.nmant)
-    return np.maximum(units, float(info.smallest_subnormal) / 2)
+    return np.maximum(np.where(array == 0, 0.0, units), float(info.smallest_subnormal) / 2)
 
 
 def own_units(wrote, exact, dtype, noise=0.0):
     """The largest difference in halves of a unit in the last place of the larger number; inf where one is not finite.
 
-    Where the exact number overflows when it is rounded, infinity is right. `noise` is what is no rounding.
+    What overflows when it is rounded may be infinite or the largest number, as casts of conversions make it. `noise` is
+    what is no rounding.
     """
     wrote, exact = np.asarray(wrote, np.float64), np.asarray(exact, np.float64)
     finite = np.isfinite(wrote) & np.isfinite(exact)
     largest = np.where(finite, np.maximum(np.abs(wrote), np.abs(exact)), 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
         units = np.abs(wrote - exact) / (half_units(largest, dtype) + noise)
-        as_rounded = exact.astype(numpy_dtype(dtype)).astype(np.float64)
-    units = np.where(finite, units, np.where(np.isfinite(as_rounded), np.inf, 0.0))
+        overflows = ~np.isfinite(exact.astype(numpy_dtype(dtype)).astype(np.float64))
+    limit = float(ml_dtypes.finfo(numpy_dtype(dtype)).max)
+    is_right = overflows & ((np.abs(wrote) >= limit) | np.isnan(wrote)) & ~(wrote * exact < 0)
+    units = np.where(is_right, 0.0, np.where(finite, units, np.inf))
     return float(units.max(initial=0.0))
 
 

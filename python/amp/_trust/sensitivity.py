@@ -11,7 +11,7 @@ from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs
 from .data import samples_of
 from .effects import EffectTable, Reader
-from .reference import float32_reference
+from .reference import as_model, float32_reference
 from .samples import batch_size
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def sensitivity(
     >>> max(s.tensors, key=lambda tensor: tensor["own"])["name"]
     'relu_output'
     """
-    model = sym, arg_params, aux_params
+    model = as_model((sym, arg_params, aux_params))
     _check(samples, seed, target_dtype)
     collected = samples_of(data, model, samples)
     types = {name: (array.dtype, tuple(array.shape)) for name, array in collected[0].items()}

@@ -1,0 +1,38 @@
+"""`amp compare`."""
+
+from .._trust.comparison import compare as compare_models
+from ..base import ArgumentError
+from . import models, outputs
+from .inputs import data_of
+
+FAILED = 1
+
+
+def compare(options):
+    """`amp compare`: ends with FAILED where a tensor is suspect or the outputs differ by more than --limit."""
+    if options.limit is not None and not options.limit > 0:
+        raise ArgumentError(f"--limit: expected a number above 0, got {options.limit}")
+    written = options.output and outputs.output_file(options.output, [".html"], options.force)
+    files = models.find_models(options.models)
+    if len(files) != 2:
+        raise ArgumentError(
+            f"expected two models, got {len(files)}: each a prefix, or a symbol file and its parameters"
+        )
+    first, second = (models.load(found) for found in files)
+    found = compare_models(first, second, data_of(options, first), mode=options.mode)
+    if written:
+        found.save_html(written, title=f"amp compare: {files[0].symbol} and {files[1].symbol}")
+    if options.json:
+        outputs.print_json("compare", {**found.to_dict(), "files": [list(pair) for pair in files], "wrote": written})
+    else:
+        print(found)
+        if written:
+            print(f"wrote {written}")
+    return _verdict(found, options)
+
+
+def _verdict(found, options):
+    exceeds = options.limit is not None and not found.error <= options.limit
+    if exceeds:
+        outputs.say(options, f"the error {found.error:.2e} is above the limit {options.limit:g}")
+    return FAILED if exceeds or found.suspects else None
