@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from ._options.typed import ConversionOptions as ConversionOptions
     from .report import ConversionReport as ConversionReport
     from .trust import compare as compare
+    from .trust import error_bound as error_bound
     from .trust import sensitivity as sensitivity
 
     convert_hybrid_block: Any
@@ -96,6 +97,7 @@ __all__ = [
     "disable_amp",
     "disable_graphamp",
     "dtype_name",
+    "error_bound",
     "gradient",
     "list_conditional_fp32_ops",
     "list_fp32_ops",
@@ -125,6 +127,7 @@ _HOMES = {
     "ConversionReport": "report",
     "compare": "trust",
     "convert_hybrid_block": "mxnet.gluon.conversion",
+    "error_bound": "trust",
     "sensitivity": "trust",
 }
 

@@ -16,7 +16,9 @@ from .sym import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Literal
 
+    from ._trust.data import Data
     from ._types import Arrays, DType, Shapes
 
 # Type checkers read conversion.pyi, which tools/write_types.py makes from these signatures and the table of options.
@@ -56,7 +58,8 @@ def convert_symbol(
 
 
 @with_options(
-    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes return_report"
+    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes data verify on_failure "
+    "return_report"
 )
 def convert_model(
     sym: Symbol,
@@ -65,6 +68,9 @@ def convert_model(
     input_dtypes: DType | Mapping[str, DType] | Sequence[DType] | None = "float32",
     *,
     input_shapes: Shapes | None = None,
+    data: Data | None = None,
+    verify: bool = False,
+    on_failure: Literal["raise", "keep"] = "raise",
     return_report: bool = False,
     **options,
 ):
@@ -78,6 +84,10 @@ def convert_model(
     {options}
     input_shapes: {name: shape} of inputs. With them casts can move to where a tensor is smallest (equal bits), batch
         norms behind reshaped tensors can be folded, and the report knows bytes.
+    data: what the model will see: an array (of a model with one input), {input: array}, or an iterable of such batches.
+    verify: whether the converted model is run on `data`, and each of its steps compared with its operator in float32:
+        none may add more than half a unit in the last place.
+    on_failure: what happens where one does: 'raise' raises InternalError, 'keep' returns the model as it was.
     return_report: whether a ConversionReport, which explains every decision, is returned as a fourth element.
 
     Nothing that is passed in is modified; arrays that did not change are shared. Raises ArgumentError that names
@@ -88,11 +98,27 @@ def convert_model(
     >>> low_args["fc_weight"].dtype
     dtype(bfloat16)
     """
+    if verify:
+        from ._trust.verify import check_request
+
+        check_request(data, on_failure)
     model = _convert(
         sym, arg_params, aux_params, input_dtypes, input_shapes=input_shapes, report=return_report, **options
     )
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
-    return (*converted, _report(model, arg_params)) if return_report else converted
+    report = _report(model, arg_params) if return_report else None
+    if verify:
+        converted = _verified((sym, arg_params, aux_params), converted, data, on_failure, report)
+    return (*converted, report) if return_report else converted
+
+
+def _verified(first, converted, data, on_failure, report):
+    from ._trust.verify import verified
+
+    model, facts = verified(first, converted, data, on_failure)
+    if report is not None:
+        report._facts["verified"] = facts
+    return tuple(model)
 
 
 def _convert(sym, arg_params, aux_params, input_dtypes, input_shapes=None, **options):

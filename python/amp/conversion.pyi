@@ -59,6 +59,9 @@ def convert_model(
     cast_params_offline: bool = False,
     *,
     input_shapes: Shapes | None = None,
+    data: Data | None = None,
+    verify: bool = False,
+    on_failure: Literal["raise", "keep"] = "raise",
     return_report: Literal[False] = False,
     **options: Unpack[KeywordOptions],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...
@@ -76,6 +79,9 @@ def convert_model(
     cast_params_offline: bool = False,
     *,
     input_shapes: Shapes | None = None,
+    data: Data | None = None,
+    verify: bool = False,
+    on_failure: Literal["raise", "keep"] = "raise",
     return_report: Literal[True],
     **options: Unpack[KeywordOptions],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], ConversionReport]: ...

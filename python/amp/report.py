@@ -144,6 +144,18 @@ class ConversionReport:
         return self._facts.get("denormal_parameters", {})
 
     @property
+    def verified(self) -> dict[str, Any] | None:
+        """What `verify=True` found: samples, error of the outputs, suspects, and whether the model was kept; or None.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> data = np.ones((2, 4), "float32")
+        >>> *_, report = amp.convert_model(sym, args, aux, data=data, verify=True, return_report=True)
+        >>> report.verified["suspects"], report.verified["kept"]
+        ([], False)
+        """
+        return self._facts.get("verified")
+
+    @property
     def kept(self) -> list[dict[str, Any]]:
         """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
         low = self.options["target_dtype"]

@@ -3,7 +3,8 @@
 The functions are those of the package, such as `amp.compare` and `amp.sensitivity`.
 """
 
+from ._trust.bound import ErrorBound, error_bound
 from ._trust.comparison import Comparison, compare
 from ._trust.sensitivity import Sensitivity, sensitivity
 
-__all__ = ["Comparison", "Sensitivity", "compare", "sensitivity"]
+__all__ = ["Comparison", "ErrorBound", "Sensitivity", "compare", "error_bound", "sensitivity"]

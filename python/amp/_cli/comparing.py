@@ -23,7 +23,8 @@ def compare(options):
     if written:
         found.save_html(written, title=f"amp compare: {files[0].symbol} and {files[1].symbol}")
     if options.json:
-        outputs.print_json("compare", {**found.to_dict(), "files": [list(pair) for pair in files], "wrote": written})
+        facts = {key: value for key, value in found.to_dict().items() if key not in ("format", "version")}
+        outputs.print_json("compare", {**facts, "files": [list(pair) for pair in files], "wrote": written})
     else:
         print(found)
         if written:

@@ -126,13 +126,16 @@ def data_of(options, model):
 def arrays_of_file(path):
     """{name: array} of a .npz file. Raises ArgumentError for any other file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ArgumentError(f"--data {path}: it holds one array; numpy.savez(file, data=array) writes names")
+        file = np.load(path, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise ArgumentError(f"--data {path}: it holds one array; numpy.savez(file, data=array) writes names")
+        with file:
             return {name: file[name] for name in file.files}
     except OSError as error:
         raise ArgumentError(f"--data {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, ArgumentError):
+            raise
         raise ArgumentError(f"--data {path}: expected a .npz file of arrays by input: {error}") from None
 
 

@@ -121,9 +121,9 @@ class Comparison:
         return "\n".join([self._headline(), *self.notes, *self._share_lines()])
 
     def _headline(self):
-        text = f"outputs differ by {_number(self.error)} (rms, relative to them)"
+        text = f"outputs differ by {_number(self.error).strip()} (rms, relative to them)"
         if self.share_sum is not None:
-            count = sum(row["share"] is not None for row in [*self.tensors, *self.parameters])
+            count = sum(bool(row["own"]) for row in [*self.tensors, *self.parameters])
             text += f"; {count} roundings explain {100 * self.share_sum:.1f} % of it"
         suspects = f"{len(self.suspects)} suspects: {', '.join(self.suspects[:8])}" if self.suspects else "no suspects"
         return f"{text}, {suspects}"

@@ -28,7 +28,8 @@ class Graph:
     """The nodes of a symbol in topological order.
 
     `heads` are the entries of the outputs, `slots[id]` the names of a node's inputs, `outputs[id]` the names of its
-    visible outputs as tensors; `sums_products[id]` says whether the node sums up products.
+    visible outputs as tensors; `sums_products[id]` says whether the node sums up products, `commutes[id]` lists the low
+    dtypes that it commutes with rounding to.
     """
 
     def __init__(self, symbol):
@@ -36,10 +37,11 @@ class Graph:
         self.attrs = document.get("attrs", {})
         self.nodes = [_node(node) for node in document["nodes"]]
         self.heads = [(head[0], head[1]) for head in document["heads"]]
-        names = _core.names_of_nodes(symbol._handle)
-        self.slots = [slots for slots, *_ in names]
-        self.outputs = [outputs for _, outputs, _ in names]
-        self.sums_products = [sums for *_, sums in names]
+        facts = _core.facts_of_nodes(symbol._handle)
+        self.slots = [node["inputs"] for node in facts]
+        self.outputs = [node["outputs"] for node in facts]
+        self.sums_products = [node["sums_products"] for node in facts]
+        self.commutes = [node["commutes"] for node in facts]
 
     def operators(self):
         """Pairs (id, node) of all operators."""

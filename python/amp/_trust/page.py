@@ -5,6 +5,7 @@ import math
 from .._pages import Bar, Mark, bars, page, plot, table
 
 _SHOWN = 20
+_SILENT = 100  # dB; beyond it are sums of float32
 _LOW, _FULL = "#1f4e79", "#bbbbbb"  # rims by dtype
 _POSITIVE, _NEGATIVE = "#9fc5e8", "#f4b183"
 _NUMBERS = ("error", "snr_db", "own", "own_units", "share", "largest", "gain", "born", "saturated", "flushed")
@@ -30,7 +31,7 @@ def _marks(tensors):
     for x, row in enumerate(tensors):
         rim = _LOW if row["dtype"] in ("bfloat16", "float16") else _FULL
         for shape, decibels in (("dot", row["snr_db"]), ("square", _decibels(row["own"]))):
-            if decibels is not None:
+            if decibels is not None and decibels < _SILENT:
                 text = f"{row['name']} ({row['op']}, {row['dtype']}): {decibels:.1f} dB"
                 yield Mark(x, decibels, shape, _colour(decibels), rim, text)
 

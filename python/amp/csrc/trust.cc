@@ -56,18 +56,32 @@ const char* GradientKind(const std::string& name) {
   return op.Find<GradientRule>() != nullptr ? "rule" : "none";
 }
 
-// Of each node, in the order of files: names of its inputs, names of its visible outputs as tensors, and whether it
-// sums up products.
+// The low dtypes in which rounding before a node and behind it give the same bits.
+std::vector<std::string> CommutesIn(const Node& node) {
+  std::vector<std::string> dtypes;
+  if (node.is_variable()) return dtypes;
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+    if (CommutesWithRounding(node, dtype, false)) dtypes.push_back(NameOf(dtype));
+  }
+  return dtypes;
+}
+
+py::dict NodeFacts(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  py::list outputs;
+  for (int i = 0; i < node.num_visible_outputs(); ++i) outputs.append(graph.EntryName(graph.EntryOf(id, i)));
+  py::dict facts;
+  facts["inputs"] = node.input_names();
+  facts["outputs"] = outputs;
+  facts["sums_products"] = !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kAccumulates;
+  facts["commutes"] = CommutesIn(node);
+  return facts;
+}
+
 py::list NodesOf(const Symbol& symbol) {
   const Graph graph = symbol.ToGraph();
   py::list nodes;
-  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
-    const Node& node = graph.node(id);
-    std::vector<std::string> outputs;
-    for (int i = 0; i < node.num_visible_outputs(); ++i) outputs.push_back(graph.EntryName(graph.EntryOf(id, i)));
-    const bool sums = !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kAccumulates;
-    nodes.append(py::make_tuple(node.input_names(), outputs, sums));
-  }
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) nodes.append(NodeFacts(graph, id));
   return nodes;
 }
 
@@ -78,10 +92,9 @@ void BindTrust(py::module_& module) {
              py::arg("input_types"), py::arg("kept_batch_norms"),
              "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
              "and folded, pairs (batch norm, node that it was folded into).");
-  module.def("names_of_nodes", NodesOf, py::arg("symbol"),
-             "(names of inputs, names of the tensors that it gives, whether it sums up products) of all nodes, in the "
-             "order of "
-             "files.");
+  module.def("facts_of_nodes", NodesOf, py::arg("symbol"),
+             "A dict for each node, in the order of files: inputs (their names), outputs (names of the tensors that it "
+             "gives), sums_products, and commutes, the low dtypes that it commutes with rounding to.");
   module.def("rounded_with_compensation", Compensated, py::arg("symbol"), py::arg("variable"), py::arg("array"),
              py::arg("target"),
              "A weight that a batch norm was folded into as an offline conversion rounds it, in float32; None for a "

@@ -65,6 +65,17 @@ def test_quick_start_runs_and_prints_what_it_shows(repository, tmp_path, monkeyp
     assert len(shown) == 2 and [text for text in shown if text not in printed] == []
 
 
+def test_trust_runs(repository, tmp_path, monkeypatch, capsys):
+    """In a folder with the examples of a clone."""
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "trust.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+    assert "outputs differ by" in capsys.readouterr().out
+
+
 def test_distributed_runs(repository):
     """Each block is a program of its own."""
     path = repository / "docs" / "distributed.md"

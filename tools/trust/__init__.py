@@ -1,0 +1,1 @@
+"""The rows of `make trust-report`, a module for each part."""
