@@ -126,7 +126,6 @@ _HOMES = {
     "ConversionOptions": "_options.typed",
     "ConversionReport": "report",
     "compare": "trust",
-    "convert_hybrid_block": "mxnet.gluon.conversion",
     "error_bound": "trust",
     "sensitivity": "trust",
 }
@@ -139,6 +138,8 @@ def _on_demand(attribute_name):
         return globals()["__version__"]
     if attribute_name.startswith("__"):
         raise AttributeError(f"module '{__name__}' has no attribute {attribute_name!r}")
+    if attribute_name == "convert_hybrid_block":
+        return importlib.import_module(f"{__name__}.mxnet.gluon.conversion").convert_hybrid_block
     if attribute_name in _HOMES:
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[attribute_name]}"), attribute_name)
     if importlib.util.find_spec(f"{__name__}.{attribute_name}") is not None:  # a module that most programs do without

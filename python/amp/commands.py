@@ -211,7 +211,12 @@ def _add_compare(commands):
     command.add_argument("models", nargs="+", metavar="MODEL", help=text)
     _add_named_data(command)
     _add_data(command)
-    command.add_argument("--mode", choices=("exact",), default="exact", help="exact: every node as if it ran alone")
+    command.add_argument(
+        "--mode",
+        choices=("exact", "fast"),
+        default="exact",
+        help="exact: every node as if it ran alone; fast: as plans run",
+    )
     command.add_argument(
         "--limit", type=float, metavar="ERROR", help="end with exit code 1 where the outputs differ by more"
     )

@@ -236,49 +236,51 @@ class ConversionReport:
             yield f"    {who}: {reader['reason']['text']}  [{reader['reason']['class']}]"
 
     def __str__(self) -> str:
-        return "\n".join([*self._total_lines(), "", *self._kept_lines()]).rstrip()
-
-    def _total_lines(self):
-        totals, casts = self.totals, self.totals["casts"]
-        parameters = totals["parameters"]
-        yield f"conversion to {self.options['target_dtype']}, policy {self.options['policy']}"
-        yield f"  casts in every run        {casts['run_time']}"
-        yield f"  casts made once, offline  {casts['offline']} of {parameters['after']} parameters"
-        for dtype, count in sorted(totals["tensors"].items()):
-            yield f"  {dtype + ' tensors':<25} {count:<8} {totals['bytes'].get(dtype, 0):,} bytes"
-        if totals["tensors_of_unknown_size"]:
-            yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
-        if self.folded or self.not_folded:
-            yield f"  batch norms folded        {len(self.folded)} of {len(self.folded) + len(self.not_folded)}"
-        if self.gradients:
-            low = sum(tensor["dtype"] == self.options["target_dtype"] for tensor in self.gradients)
-            yield f"  tensors of gradients      {len(self.gradients)}, {low} of them {self.options['target_dtype']}"
-        if self.denormal_parameters:
-            counts = self.denormal_parameters.values()
-            are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
-            yield f"  denormal numbers          {are} of parameters, {become} more by the conversion"
-        if self.machine:
-            yield f"  machine                   {self.machine.get('name')} ({self.machine['digest']})"
-        if self.predicted:
-            decided, unchanged = (_cost(self.predicted, key) for key in ("as_decided", "unchanged"))
-            yield f"  predicted                 {decided}, as it was {unchanged}"
-        if self.note_on_mxnet:
-            yield f"  note: {self.note_on_mxnet}"
-
-    def _kept_lines(self):
-        results = [tensor for tensor in self.kept if tensor["kind"] == "result"]
-        if not results:
-            return
-        yield "results left in another float dtype"
-        width = min(40, max(len(tensor["name"]) for tensor in results))
-        for tensor in results:
-            yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
+        return "\n".join([*_total_lines(self), "", *_kept_lines(self)]).rstrip()
 
     _repr_html_ = report_table  # of notebooks
 
     def __repr__(self) -> str:
         casts = self.totals["casts"]
         return f"<ConversionReport to {self.options['target_dtype']}: {casts['run_time']} casts in every run>"
+
+
+def _total_lines(report):
+    totals, casts = report.totals, report.totals["casts"]
+    parameters = totals["parameters"]
+    yield f"conversion to {report.options['target_dtype']}, policy {report.options['policy']}"
+    yield f"  casts in every run        {casts['run_time']}"
+    yield f"  casts made once, offline  {casts['offline']} of {parameters['after']} parameters"
+    for dtype, count in sorted(totals["tensors"].items()):
+        yield f"  {dtype + ' tensors':<25} {count:<8} {totals['bytes'].get(dtype, 0):,} bytes"
+    if totals["tensors_of_unknown_size"]:
+        yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
+    if report.folded or report.not_folded:
+        yield f"  batch norms folded        {len(report.folded)} of {len(report.folded) + len(report.not_folded)}"
+    if report.gradients:
+        low = sum(tensor["dtype"] == report.options["target_dtype"] for tensor in report.gradients)
+        yield f"  tensors of gradients      {len(report.gradients)}, {low} of them {report.options['target_dtype']}"
+    if report.denormal_parameters:
+        counts = report.denormal_parameters.values()
+        are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
+        yield f"  denormal numbers          {are} of parameters, {become} more by the conversion"
+    if report.machine:
+        yield f"  machine                   {report.machine.get('name')} ({report.machine['digest']})"
+    if report.predicted:
+        decided, unchanged = (_cost(report.predicted, key) for key in ("as_decided", "unchanged"))
+        yield f"  predicted                 {decided}, as it was {unchanged}"
+    if report.note_on_mxnet:
+        yield f"  note: {report.note_on_mxnet}"
+
+
+def _kept_lines(report):
+    results = [tensor for tensor in report.kept if tensor["kind"] == "result"]
+    if not results:
+        return
+    yield "results left in another float dtype"
+    width = min(40, max(len(tensor["name"]) for tensor in results))
+    for tensor in results:
+        yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
 
 
 def _cost(predicted, key):

@@ -2,10 +2,10 @@
 
 import os
 
-from .. import _core, differences, inspection, report
+from .. import _core, inspection, report
 from .._facts_text import print_facts, size_text
 from ..base import ArgumentError
-from . import models
+from . import differences, models
 from .converting import converted_model
 from .inputs import types_of
 from .outputs import print_json

@@ -5,45 +5,29 @@ import numpy as np
 from .adjoints import Adjoints, differentiable_outputs
 from .matching import LOW, Matching
 from .metrics import Difference, OwnError, noise_of
-from .reference import bound
+from .runs import FullRun
 from .samples import batch_axes, batch_size
 from .twins import Twins, widened
-
-
-class FullRun:
-    """Runs of an OpenModel that show every tensor."""
-
-    def __init__(self, model, types, **options):
-        graph = model.graph
-        self._constants = model.constant_values()
-        self._entries = [entry for entry in graph.entries() if not graph.nodes[entry[0]].is_variable]
-        self._inputs = {node.name: (i, 0) for i, node in enumerate(graph.nodes) if node.is_variable}
-        self._executor = bound(graph.symbol_of(self._entries), model.arrays, types, **options)
-
-    def __call__(self, inputs):
-        """{entry: array} of all tensors."""
-        wanted = set(self._executor.input_names)
-        results = self._executor({name: array for name, array in inputs.items() if name in wanted})
-        given = {self._inputs[name]: array for name, array in inputs.items() if name in self._inputs}
-        return {**self._constants, **given, **dict(zip(self._entries, results))}
 
 
 class Measurement:
     """Sums over batches of all that a comparison says.
 
-    `own` asks for own errors, `shares` for shares of the outputs' error; `problem` says why there are no shares.
+    `run` shows tensors of the low model on batches of the first one's shapes; `own` asks for own errors, `shares` for
+    shares of the outputs' error; `problem` says why there are no shares.
     """
 
-    def __init__(self, reference, low, options, own, shares):
-        self.reference, self.low, self._options = reference, low, options
-        self.matching = Matching(low, reference)
+    def __init__(self, reference, low, run, own, shares):
+        self.reference, self.low, self.run = reference, low, run
+        self.matching = Matching(low, reference, run.stored)
         self.target = next((d for d in self.matching.dtypes.values() if d in LOW), "bfloat16")
         self.points = self.matching.points() if own or shares else []
         nodes = self.matching.with_twins() if self.points else []
         constants = self._low_constants()
-        self._twins = Twins(low.graph, nodes, constants)
+        self._twins = Twins(low.graph, nodes, constants, run.stored)
         products = [i for i in nodes if low.graph.sums_products[i]]
-        self._magnitudes = Twins(low.graph, products, {entry: np.abs(array) for entry, array in constants.items()})
+        sizes = {entry: np.abs(array) for entry, array in constants.items()}
+        self._magnitudes = Twins(low.graph, products, sizes, run.stored)
         self.differences = {entry: Difference() for entry in self._compared_entries()}
         self.own = {point.entry: OwnError(self._dtype_of(point)) for point in self.points}
         self.problem = self.matching.problem if shares else "they were not asked for"
@@ -64,6 +48,7 @@ class Measurement:
         dtypes = self.matching.dtypes
         variables = {i for i, node in enumerate(self.low.graph.nodes) if node.is_variable}
         entries = [entry for entry in self.low.graph.entries() if entry[0] not in variables]
+        entries = [entry for entry in entries if self.matching.is_shown(entry)]
         return [e for e in entries if (dtypes[e] or "").endswith(("float32", "float16")) and self._other(e) is not None]
 
     def _other(self, entry):
@@ -90,7 +75,8 @@ class Measurement:
             known = {**self.reference.known_types, **types}
             entries = self.reference.graph.entries()
             axes = batch_axes(self.reference.graph, entries, known, inputs)
-            runs = FullRun(self.reference, types), FullRun(self.low, types, **self._options), axes
+            low = self.run if not self._bound else self.run.for_types(types)
+            runs = FullRun(self.reference, types), low, axes
             self._bound = {key: runs}
         full, low, axes = self._bound[key]
         return {entry: widened(array) for entry, array in full(inputs).items()}, low(inputs), axes
@@ -104,7 +90,9 @@ class Measurement:
         for point in self.points:
             exact = self._exact(point, full, low, twins)
             if exact is not None:
-                noise = 0.0 if point.kind != "result" else noise_of(exact, sums.get(point.entry))
+                source = self.matching.exact_of(point.entry)
+                is_computed = point.kind == "result" or source not in low
+                noise = noise_of(exact, sums.get(source)) if is_computed else 0.0
                 found[point.entry] = self.own[point.entry].add(widened(low[point.entry]), exact, noise)
         return found
 
@@ -116,7 +104,8 @@ class Measurement:
         if node.is_variable:
             other = self._other(point.entry)
             return None if other is None or other not in full else full[other]
-        return widened(low[node.inputs[point.entry[1]]])
+        source = self.matching.exact_of(point.entry)
+        return widened(low[source]) if source in low else twins[source]
 
 
 class Bill:

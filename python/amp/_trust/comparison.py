@@ -14,6 +14,7 @@ from ..executor import Executor
 from .compared import Measurement
 from .data import first_and_rest, inputs_of_model
 from .reference import OpenModel, as_model, float32_reference
+from .runs import FullRun, StoredRun, as_bound
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -25,11 +26,15 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = tuple[Symbol, Arrays | None, Arrays | None]
 
+MODES = ("exact", "fast")
 _FORMAT = "amp-comparison"
 _SHOWN = 20
 # A rounding to nearest is at most half a unit; weights that are rounded with compensation may go the other way.
 _LIMIT = 1 + 2.0**-9
 _LIMIT_OF_FOLDED = 2 + 2.0**-9
+# Kernels that compute in another way err by more: twice the largest own error in docs/accuracy.md, rms.
+_KERNELS = ("winograd", "strassen", "int16")
+_LIMIT_OF_KERNELS = 8e-3
 
 
 class Comparison:
@@ -83,6 +88,7 @@ class Comparison:
         - error, snr_db: rms of the difference over rms of the reference, and the same in decibels,
         - own: rms of what this step adds by itself, relative: what it wrote less what the operator gives in float32 for
           the same inputs; None where the step neither reads nor writes low precision,
+        - kernel: the own kernel that computed it in mode 'fast', or None,
         - own_units: the largest own error in halves of a unit in the last place; more than 1 is a fault,
         - share: the part of the outputs' squared error that is due to this step; negative where it cancels others,
         - largest: the largest difference over the largest number of the reference,
@@ -147,7 +153,7 @@ def compare(
     low: Model | Executor,
     data: Data,
     report: ConversionReport | None = None,
-    mode: Literal["exact"] = "exact",
+    mode: Literal["exact", "fast"] = "exact",
     own: bool = True,
     shares: bool = True,
 ) -> Comparison:
@@ -159,7 +165,8 @@ def compare(
     - `data`: an array (of models with one input), {input: array}, or an iterable of such batches. Ctrl-C ends it: the
       result is of the batches that were compared until then.
     - `report`: that of the conversion, for the names of folded batch norms.
-    - `mode`: 'exact', each node as if it ran alone.
+    - `mode`: 'exact', each node as if it ran alone; or 'fast', as it runs: tensors are those that an executor's plan
+      stores, and what a step adds is measured against all of its nodes in float32.
     - `own`: whether each step's own error is measured; `shares`: whether shares of the outputs' error are, which takes
       a backward run.
 
@@ -171,15 +178,16 @@ def compare(
     >>> [(row["name"], row["kind"]) for row in c.tensors if row["own"] is not None]
     [('data_0_amp_cast_bfloat16', 'cast'), ('fc_output', 'result')]
     """
-    if mode != "exact":
-        raise ArgumentError(f"mode: expected 'exact', got {mode!r}")
+    if mode not in MODES:
+        raise ArgumentError(f"mode: expected {' or '.join(map(repr, MODES))}, got {mode!r}")
     first = as_model(first)
     second, options = _model_and_options(low)
     batch, rest = first_and_rest(data, inputs_of_model(first))
     types = {name: (array.dtype, tuple(array.shape)) for name, array in batch.items()}
-    opened = OpenModel(second, types)
+    opened = OpenModel(second if mode == "exact" else as_bound(second, types, options), types)
     reference = float32_reference(first, types, low=opened)
-    measurement = Measurement(reference, opened, options, own, shares)
+    run = (FullRun if mode == "exact" else StoredRun)(opened, types, **options)
+    measurement = Measurement(reference, opened, run, own, shares)
     interrupted = False
     try:
         for inputs in rest:
@@ -233,6 +241,9 @@ def _inverted(pairs):
 
 
 def _notes(m, interrupted):
+    if m.run.differences:
+        names = ", ".join(m.run.differences[:4])
+        yield f"tensors are shown by a plan that computes {len(m.run.differences)} steps otherwise: {names}"
     if interrupted:
         yield f"interrupted: this is of the first {m.batches} batches"
     if m.problem or not m.bill.is_finite:
@@ -259,7 +270,7 @@ def _tensors(m, folded):
         kind = "cast" if node.op in ("amp_cast", "amp_multicast") else "result"
         row = {"name": graph.name_of(entry), "node": node.name, "op": node.op, "kind": kind}
         row |= {"dtype": m.matching.dtypes[entry], "batch_norm": folded.get(node.name), **m.differences[entry].facts()}
-        row |= _own_facts(m, points.get(entry))
+        row |= {"kernel": m.run.kernels.get(entry), **_own_facts(m, points.get(entry))}
         rows.append(row)
     return rows
 
@@ -285,6 +296,8 @@ def _parameter(m, point):
 
 
 def _is_suspect(row):
+    if any(name in (row.get("kernel") or "") for name in _KERNELS):
+        return row["own"] is not None and not row["own"] <= _LIMIT_OF_KERNELS
     limit = _LIMIT_OF_FOLDED if row.get("is_folded") else _LIMIT
     return row["own_units"] is not None and not row["own_units"] <= limit
 

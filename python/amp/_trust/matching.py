@@ -21,10 +21,12 @@ class Matching:
     """Entries and edges of `low` and of `reference`, two OpenModels.
 
     Nodes are one where they have the same name, operator and place among the nodes of that name. Casts of `low` are
-    looked through. `problem` says where the models are not one graph, '' where they are.
+    looked through. `problem` says where the models are not one graph, '' where they are. `stored` are the entries that
+    are known of a run of the low model; None: all of them.
     """
 
-    def __init__(self, low, reference):
+    def __init__(self, low, reference, stored=None):
+        self._stored = None if stored is None else set(stored)
         self._low, self._reference = low.graph, reference.graph
         self.dtypes = low.dtypes()
         self._depends, self._low_arrays = low.depends_on_data, low.arrays
@@ -56,7 +58,12 @@ class Matching:
         return None if node is None else (node, entry[1])
 
     def with_twins(self):
-        """Nodes of the low model whose own errors are worth a twin: what reads or writes low precision."""
+        """Nodes of the low model whose own errors are worth a twin: what reads or writes low precision.
+
+        Where only some entries are stored, all that a step ends with: low precision may be inside of it.
+        """
+        if self._stored is not None:
+            return sorted({self.exact_of(entry)[0] for entry in self._stored} - self._given())
         return [
             i
             for i, node in self._low.operators()
@@ -64,6 +71,22 @@ class Matching:
             and self._depends[i]
             and (self._is_low[i] or any(self.dtypes.get(entry) in LOW for entry in node.inputs))
         ]
+
+    def _given(self):
+        """Nodes whose values are known without a run, and casts of what is stored."""
+        return {i for i, node in enumerate(self._low.nodes) if node.is_variable or node.op in CASTS}
+
+    def is_shown(self, entry):
+        """Whether an entry is known of a run."""
+        return self._stored is None or entry in self._stored or self._low.nodes[entry[0]].is_variable
+
+    def exact_of(self, entry):
+        """The entry that a step rounds when it writes this one: for a cast what it reads, if not what is before it."""
+        while self._low.nodes[entry[0]].op in CASTS:
+            entry = self._low.nodes[entry[0]].inputs[entry[1]]
+            if self.is_shown(entry):
+                break
+        return entry
 
     def points(self):
         """All rounding points, in the order of execution."""
@@ -77,6 +100,8 @@ class Matching:
 
     def _kind(self, entry, twins):
         node, dtype = self._low.nodes[entry[0]], self.dtypes[entry]
+        if not self.is_shown(entry) and self._depends[entry[0]]:
+            return ""
         if node.is_variable:
             return "parameter" if node.name in self._low_arrays and dtype in LOW else ""
         if node.op in CASTS:

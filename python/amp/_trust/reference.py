@@ -5,7 +5,6 @@ import warnings
 from .. import _core
 from .._arrays import readable_dict
 from ..base import ArgumentError, dtype_name
-from ..conversion import check_symbol
 from ..executor import Executor
 from ..sym import Symbol
 from .graph import CASTS, Graph
@@ -112,7 +111,8 @@ def as_model(model):
     if not isinstance(model, (tuple, list)) or len(model) < 3:
         raise ArgumentError("expected a model: (Symbol, arg_params, aux_params)")
     symbol, args, aux = model[:3]
-    check_symbol(symbol)
+    if not isinstance(symbol, Symbol):
+        raise ArgumentError(f"expected a Symbol, got {type(symbol).__name__}")
     variables = set(symbol.list_inputs())
     args, aux = readable_dict(args, "arg_params"), readable_dict(aux, "aux_params")
     return (symbol, *({name: a for name, a in group.items() if name in variables} for group in (args, aux)))

@@ -78,6 +78,7 @@ ADDITIONS = (
     "training=False, preset=None, categories=None, machine='any', "
 )
 WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
+VERIFIED = f"{ADDITIONS}input_shapes=None, data=None, verify=False, on_failure='raise', return_report=False"
 
 # An accidental change of the public face shows here.
 SIGNATURES = {
@@ -88,7 +89,7 @@ SIGNATURES = {
     amp.convert_symbol: f"(sym, input_dtypes, param_dtypes, target_dtype='bfloat16', {LISTS}, "
     f"cast_params_offline=False, *, {WITH_SHAPES})",
     amp.convert_model: "(sym, arg_params, aux_params, input_dtypes='float32', target_dtype='bfloat16', "
-    f"{LISTS}, cast_params_offline=False, *, {WITH_SHAPES})",
+    f"{LISTS}, cast_params_offline=False, *, {VERIFIED})",
     amp.convert_hybrid_block: f"(block, data_example, target_dtype='bfloat16', {LISTS}, device=None, "
     f"cast_params_offline=False, *, ctx=None, {ADDITIONS}return_report=False)",
     amp.list_lp16_ops: "(target_dtype)",
@@ -205,11 +206,11 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError
-Symbol TrainingExecutor UnsupportedError alternate attribute base convert_hybrid_block convert_model convert_symbol
-cpu_info disable_amp
-disable_graphamp dtype_name gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
+Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block convert_model
+convert_symbol cpu_info disable_amp
+disable_graphamp dtype_name error_bound gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
-mark_backward model_zoo name nd ndarray save_checkpoint sym symbol
+mark_backward model_zoo name nd ndarray save_checkpoint sensitivity sym symbol
 """.split()
 
 

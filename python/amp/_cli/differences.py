@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .base import dtype_name
+from ..base import dtype_name
 
 
 def describe(model):
