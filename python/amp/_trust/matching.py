@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from .adjoints import Group
 from .graph import CASTS
 from .reference import as_function
@@ -30,6 +32,7 @@ class Matching:
         self._low, self._reference = low.graph, reference.graph
         self.dtypes = low.dtypes()
         self._depends, self._low_arrays = low.depends_on_data, low.arrays
+        self._changed = _changed(low.arrays, reference.arrays)
         self._is_low = [any(self.dtypes.get((i, k)) in LOW for k in range(n)) for i, n in self._sizes()]
         self._node = _nodes_of(self._low, self._reference)
         self._of_low = {other: i for i, other in self._node.items()}
@@ -103,7 +106,8 @@ class Matching:
         if not self.is_shown(entry) and self._depends[entry[0]]:
             return ""
         if node.is_variable:
-            return "parameter" if node.name in self._low_arrays and dtype in LOW else ""
+            is_rounded = dtype in LOW or node.name in self._changed
+            return "parameter" if node.name in self._low_arrays and is_rounded else ""
         if node.op in CASTS:
             source = node.inputs[entry[1]]
             rounds = dtype in LOW and self.dtypes.get(source) != dtype
@@ -149,6 +153,16 @@ class Matching:
         if [self.in_reference(entry) for entry in self._low.heads] != self._reference.heads:
             return "the models have other outputs"
         return ""
+
+
+def _changed(low, reference):
+    """Names of float32 parameters that both models have and whose numbers differ."""
+    pairs = {name: (array, reference[name]) for name, array in low.items() if name in reference}
+    return {
+        name
+        for name, pair in pairs.items()
+        if all(array.dtype.name == "float32" for array in pair) and not np.array_equal(*map(np.asarray, pair))
+    }
 
 
 def _nodes_of(low, reference):

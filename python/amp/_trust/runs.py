@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from .graph import CASTS
 from .reference import bound
 from .twins import widened
 
@@ -46,12 +47,26 @@ class StoredRun(FullRun):
         options = {"machine": "this", **options, "mode": "fast"}
         plan = bound(model.symbol, model.arrays, types, **options).summary.steps
         steps = _last_nodes(model.graph, plan)
-        heads = set(model.graph.heads)
         depends = model.depends_on_data
-        self.stored = sorted({(i, 0) for i in steps if depends[i]} | {head for head in heads if depends[head[0]]})
+        stored = {entry for entry in [*((i, 0) for i in steps), *model.graph.heads] if depends[entry[0]]}
+        casts = {(i, 0) for i in _casts_of_reorders(model, plan) if depends[i]}
         self.kernels = {(i, 0): step.choice for i, step in steps.items() if step.choice}
-        self._open(model, types, self.stored, options)
+        self._show(model, types, stored | casts, plan)
+        if self.differences and casts:
+            self._show(model, types, stored, plan)
+
+    def _show(self, model, types, stored, plan):
+        self.stored = sorted(stored)
+        self._open(model, types, self.stored, {"machine": "this", **self._options, "mode": "fast"})
+        self._constants |= _values_of_constants(model)
         self.differences = _differences(plan, self._executor.summary.steps)
+
+
+def _values_of_constants(model):
+    """{entry: array} of what operators compute from parameters alone."""
+    depends = model.depends_on_data
+    entries = [(i, k) for i, _ in model.graph.operators() if not depends[i] for k in range(len(model.graph.outputs[i]))]
+    return dict(zip(entries, bound(model.graph.symbol_of(entries), model.arrays, {})({}))) if entries else {}
 
 
 def _last_nodes(graph, plan):
@@ -63,6 +78,12 @@ def _last_nodes(graph, plan):
         if nodes and step.work != "reorder":
             found[max(nodes)] = step
     return found
+
+
+def _casts_of_reorders(model, plan):
+    """Casts that no step names: reorders round on their way."""
+    named = {name for step in plan for name in (step.node, *step.fused)}
+    return [i for i, node in model.graph.operators() if node.op in CASTS and node.name not in named]
 
 
 def _differences(plan, shown):

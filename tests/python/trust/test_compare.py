@@ -253,3 +253,43 @@ def test_text_and_json_say_the_same():
     facts = json.loads(found.to_json())
     assert facts["format"] == "amp-comparison" and facts["tensors"] == found.to_dict()["tensors"]
     assert f"explain {100 * found.share_sum:.1f} % of it, no suspects" in str(found)
+
+
+# ---- as it runs ----
+
+
+@pytest.mark.parametrize("machine", ["avx2", "avx512_core"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_fast_plans_are_compared_as_they_run(name, machine, monkeypatch):
+    monkeypatch.setenv("AMP_MACHINE", machine)
+    model, data = NETWORKS[name]()
+    low = converted(model)
+    outputs = []
+    for (sym, args, aux), options in ((model, {"mode": "exact", "machine": "any"}), (low, {"machine": "this"})):
+        run = amp.Executor(sym, args, aux, {"data": data["data"].shape}, **options)
+        outputs.append([array.asnumpy().astype(np.float64) for array in run(data)])
+    squares = sum(np.sum((b - a) ** 2) / np.mean(a**2) for a, b in zip(*outputs))
+    found = amp.compare(model, low, data, mode="fast")
+    assert found.error == pytest.approx(np.sqrt(squares / sum(a.size for a in outputs[0])), rel=0.01)
+    assert found.share_sum == pytest.approx(1, abs=0.03)
+    assert found.suspects == []
+
+
+def test_fast_plans_store_less():
+    model, data = residual()
+    low = converted(model)
+    run = amp.Executor(*low, {"data": data["data"].shape}, machine="any")
+    fast = rows(amp.compare(model, run, data, mode="fast"))
+    exact = rows(amp.compare(model, run, data))
+    assert {"relu0_output", "relu1_output"} <= fast.keys() < exact.keys()
+    assert "conv0_output" not in fast and fast["relu0_output"]["own_units"] <= UNIT
+
+
+def test_a_fault_is_suspect_in_fast_plans(monkeypatch):
+    model, data = dense()
+    low, args, aux = converted(model)
+    weight = args["fc3_weight"].asnumpy().astype("float32")
+    weight[0, 0] += 1
+    planted = {**args, "fc3_weight": weight.astype(ml_dtypes.bfloat16)}
+    monkeypatch.setenv("AMP_MACHINE", "avx2")  # where the weight becomes float32
+    assert amp.compare(model, (low, planted, aux), data, mode="fast").suspects == ["fc3_weight"]
