@@ -52,8 +52,11 @@ class StoredRun(FullRun):
         casts = {(i, 0) for i in _casts_of_reorders(model, plan) if depends[i]}
         self.kernels = {(i, 0): step.choice for i, step in steps.items() if step.choice}
         self._show(model, types, stored | casts, plan)
-        if self.differences and casts:
+        with_casts = self.differences
+        if with_casts and casts:
             self._show(model, types, stored, plan)
+            if set(with_casts) <= set(self.differences):  # the casts change nothing
+                self._show(model, types, stored | casts, plan)
 
     def _show(self, model, types, stored, plan):
         self.stored = sorted(stored)
