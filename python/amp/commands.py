@@ -149,6 +149,7 @@ def parser():
         _add_why,
         _add_diff,
         _add_compare,
+        _add_sensitivity,
         _add_show,
         _add_operators,
         _add_run,
@@ -221,6 +222,21 @@ def _add_compare(commands):
         "--limit", type=float, metavar="ERROR", help="end with exit code 1 where the outputs differ by more"
     )
     command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with pictures")
+    _add_force(command)
+    _add_json(command)
+
+
+def _add_sensitivity(commands):
+    summary = "Say what rounding each tensor alone would do to a model's outputs, on data."
+    command = _add_command(commands, "sensitivity", comparing.sensitivity, summary)
+    _add_model(command)
+    _add_named_data(command)
+    _add_data(command)
+    command.add_argument("--to", choices=TARGETS, default="bfloat16", help="what is rounded to (default: bfloat16)")
+    command.add_argument(
+        "--samples", type=int, default=64, metavar="N", help="numbers to average: more mean less noise (default: 64)"
+    )
+    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with a chart")
     _add_force(command)
     _add_json(command)
 

@@ -1,6 +1,7 @@
-"""`amp compare`."""
+"""`amp compare` and `amp sensitivity`."""
 
 from .._trust.comparison import compare as compare_models
+from .._trust.sensitivity import sensitivity as sensitivity_of
 from ..base import ArgumentError
 from . import models, outputs
 from .inputs import data_of
@@ -37,3 +38,19 @@ def _verdict(found, options):
     if exceeds:
         outputs.say(options, f"the error {found.error:.2e} is above the limit {options.limit:g}")
     return FAILED if exceeds or found.suspects else None
+
+
+def sensitivity(options):
+    """`amp sensitivity`"""
+    written = options.output and outputs.output_file(options.output, [".html"], options.force)
+    files = models.find_model(options.model, options.params, options.epoch)
+    model = models.load(files)
+    found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
+    if written:
+        found.save_html(written, title=f"amp sensitivity: {files.symbol}")
+    if options.json:
+        outputs.print_json("sensitivity", {**found.to_dict(), "files": list(files), "wrote": written})
+        return
+    print(found)
+    if written:
+        print(f"wrote {written}")

@@ -1,4 +1,4 @@
-"""The page of a comparison."""
+"""The pages of comparisons and sensitivities."""
 
 import math
 
@@ -25,6 +25,24 @@ def comparison_page(comparison, title):
         table(_HEADER, [_row(row) for row in [*tensors, *parameters]]),
     ]
     return page(title, str(comparison).split("\n"), "\n".join(body))
+
+
+def sensitivity_page(sensitivity, title):
+    """The page of a Sensitivity as text."""
+    tensors = [row for row in sensitivity.tensors if row["own"]]
+    largest = sorted(tensors, key=lambda row: -row["own"])[:_SHOWN]
+    rows = [Bar(row["name"], row["name"], [(row["own"], _POSITIVE)], f"{row['own']:.1e}") for row in largest]
+    cells = [
+        [(row["name"],) * 2, (row["op"],) * 2, (row["kind"],) * 2, _number(row["own"]), _number(len(row["readers"]))]
+        for row in tensors
+    ]
+    body = [
+        "<p>The outputs' error where one tensor alone is rounded: the largest.</p>",
+        bars(rows),
+        "<p>All tensors, in the order of the graph; a click on a head sorts.</p>",
+        table(("tensor", "op", "kind", "own", "readers"), cells),
+    ]
+    return page(title, str(sensitivity).split("\n")[:1], "\n".join(body))
 
 
 def _marks(tensors):

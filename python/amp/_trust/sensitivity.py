@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options.conversion import TARGETS
+from .._paths import write_file
 from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs
 from .data import samples_of
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from .._types import Arrays
+    from .._types import Arrays, Path
     from ..report import ConversionReport
     from ..sym import Symbol
     from .data import Data
     from .effects import Effects
+
+
+_SHOWN = 20
 
 
 class Sensitivity:
@@ -66,6 +70,27 @@ class Sensitivity:
         its readers; readers are dicts with node (None: an output of the model), input and own, of this reader alone.
         """
         return [_facts_of(effects) for effects in self.effects]
+
+    def to_dict(self) -> dict[str, Any]:
+        """outputs, replaced, samples and tensors, as a dict that JSON can hold."""
+        return {
+            "outputs": self.outputs,
+            "replaced": self.replaced,
+            "samples": self.samples,
+            "tensors": self.tensors,
+        }
+
+    def save_html(self, path: Path, title: str = "amp sensitivity") -> None:
+        """Writes one HTML file with the largest errors and a table that sorts; it needs no network."""
+        from .page import sensitivity_page
+
+        write_file(path, sensitivity_page(self, title).encode())
+
+    def __str__(self) -> str:
+        rows = sorted((row for row in self.tensors if row["own"]), key=lambda row: -row["own"])
+        lines = [f"what rounding each tensor alone does to {', '.join(self.outputs)}"]
+        lines += [f"  {row['own']:.1e}  {row['name']}  {row['kind']}" for row in rows[:_SHOWN]]
+        return "\n".join([*lines, *([f"  ... and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else [])])
 
     def predict(self, report: ConversionReport) -> float:
         """The outputs' error that a conversion of this model will have, from its report.

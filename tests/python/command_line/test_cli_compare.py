@@ -1,4 +1,4 @@
-"""`amp compare`: what it prints and writes, and its exit codes."""
+"""`amp compare` and `amp sensitivity`: what they print and write, and exit codes."""
 
 import json
 import subprocess
@@ -70,3 +70,21 @@ def test_exit_codes_of_a_process(models, tmp_path):
 def test_refusals(capsys, models, arguments):
     code, _, errors = run(capsys, "compare", *models, *arguments)
     assert code == 2 and errors.startswith("amp: error: ")
+
+
+# ---- sensitivity ----
+
+
+def test_sensitivity(capsys, models, tmp_path):
+    page = tmp_path / "s.html"
+    code, text, errors = run(capsys, "sensitivity", models[0], *DATA, "-o", page)
+    assert (code, errors) == (0, "") and text.startswith(
+        "what rounding each tensor alone does to digits_dense0_fwd_output"
+    )
+    assert "digits_conv0_weight" in page.read_text()
+    code, text, _ = run(capsys, "sensitivity", models[0], *DATA, "--json", "--samples", "16", "--to", "float16")
+    found = json.loads(text)
+    assert code == 0 and found["samples"] == 8
+    assert {row["kind"] for row in found["tensors"]} == {"input", "parameter", "result"}
+    assert run(capsys, "sensitivity", models[1], *DATA)[0] == 2  # it has casts
+    assert run(capsys, "sensitivity", models[0], *DATA, "--samples", "0")[0] == 2
