@@ -1,5 +1,7 @@
 """The work behind `amp.compare`: both models run, steps run again in float32, the outputs' error is shared out."""
 
+import copy
+
 import numpy as np
 
 from .adjoints import Adjoints, differentiable_outputs
@@ -55,7 +57,22 @@ class Measurement:
         return self.matching.in_reference(entry)
 
     def add(self, inputs):
-        """Compares one batch, {input: array}."""
+        """Compares one batch, {input: array}. What interrupts it leaves the sums as they were."""
+        before = copy.deepcopy(self._sums())
+        try:
+            self._add(inputs)
+        except BaseException:
+            self.differences, self.own, self.outputs, bill = before
+            if self.bill:
+                self.bill.__dict__.update(bill)
+            raise
+        self.samples += batch_size(inputs)
+        self.batches += 1
+
+    def _sums(self):
+        return self.differences, self.own, self.outputs, self.bill.sums() if self.bill else None
+
+    def _add(self, inputs):
         full, low, axes = self._run(inputs)
         for entry, difference in self.differences.items():
             other = self._other(entry)
@@ -65,8 +82,6 @@ class Measurement:
         own = self._own_errors(full, low)
         if self.bill:
             self.bill.add(inputs, full, low, own)
-        self.samples += batch_size(inputs)
-        self.batches += 1
 
     def _run(self, inputs):
         types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
@@ -126,6 +141,10 @@ class Bill:
         self._weights = None
         self.owed = dict.fromkeys((point.entry for point in measurement.points), 0.0)
         self.total, self.is_finite = 0.0, True
+
+    def sums(self):
+        """What batches change, by name."""
+        return {"owed": self.owed, "total": self.total, "is_finite": self.is_finite, "_weights": self._weights}
 
     def add(self, inputs, full, low, own):
         """Adds a batch: values of both runs and own errors by entry."""

@@ -196,6 +196,24 @@ def test_ctrl_c_keeps_what_was_measured():
         amp.compare(model, converted(model), itertools.islice(batches(), 1, None))
 
 
+def test_ctrl_c_in_the_middle_of_a_batch_takes_the_batch_back(monkeypatch):
+    from amp._trust import compared
+
+    model, data = dense()
+    low = converted(model)
+    whole = amp.compare(model, low, data)
+    add, calls = compared.Bill.add, []
+
+    def interrupted(self, *args):
+        calls.append(add(self, *args))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(compared.Bill, "add", interrupted)
+    found = amp.compare(model, low, [data, data])
+    assert found.notes and found.to_dict()["tensors"] == whole.to_dict()["tensors"]
+
+
 def test_an_executor_says_how_its_model_runs():
     model, data = dense()
     low = converted(model)
