@@ -115,8 +115,11 @@ def tried(python, wheel, folder):
     venv, work = folder / "empty", folder / "work"
     work.mkdir()
     run(python, "-m", "venv", venv)
-    # no compiler and no oneDNN but the wheel's own
-    run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
+    # no package index, no compiler and no oneDNN but the wheel's own
+    pip = [venv / "bin" / "python", "-m", "pip"]
+    needed = folder / "needed"
+    run(*pip, "download", "--quiet", "--only-binary", ":all:", "--dest", needed, "numpy", "ml_dtypes")
+    run(*pip, "install", "--quiet", "--no-index", "--find-links", needed, wheel)
     environment = {"PATH": str(venv / "bin"), "HOME": str(work)}
     run(venv / "bin" / "python", "-c", TRIAL, cwd=work, env=environment)
     run(venv / "bin" / "amp", "--version", cwd=work, env=environment)
