@@ -16,9 +16,8 @@ from .sym import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
-    from ._trust.data import Data
+    from ._trust.data import Data, OnFailure
     from ._types import Arrays, DType, Shapes
 
 # Type checkers read conversion.pyi, which tools/write_types.py makes from these signatures and the table of options.
@@ -70,7 +69,7 @@ def convert_model(
     input_shapes: Shapes | None = None,
     data: Data | None = None,
     verify: bool = False,
-    on_failure: Literal["raise", "keep"] = "raise",
+    on_failure: OnFailure = "raise",
     return_report: bool = False,
     **options,
 ):

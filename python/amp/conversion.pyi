@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from ._core import NDArray
 from ._options.typed import KeywordOptions
-from ._trust.data import Data
+from ._trust.data import Data, OnFailure
 from ._types import Arrays, DType, Shapes
 from .report import ConversionReport
 from .sym import Symbol
@@ -62,7 +62,7 @@ def convert_model(
     input_shapes: Shapes | None = None,
     data: Data | None = None,
     verify: bool = False,
-    on_failure: Literal["raise", "keep"] = "raise",
+    on_failure: OnFailure = "raise",
     return_report: Literal[False] = False,
     **options: Unpack[KeywordOptions],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...
@@ -82,7 +82,7 @@ def convert_model(
     input_shapes: Shapes | None = None,
     data: Data | None = None,
     verify: bool = False,
-    on_failure: Literal["raise", "keep"] = "raise",
+    on_failure: OnFailure = "raise",
     return_report: Literal[True],
     **options: Unpack[KeywordOptions],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], ConversionReport]: ...

@@ -285,11 +285,8 @@ def _parameter(m, point):
     graph = m.low.graph
     source = m.matching.through(point.entry)[0]
     name = graph.name_of(source)
-    node = graph.nodes[point.entry[0]]
-    is_folded = node.is_variable and any(
-        reader is not None and graph.nodes[reader].name in m.reference.folded.values()
-        for reader, _ in graph.readers.get(point.entry, [])
-    )
+    folded = set(m.reference.folded.values())
+    is_folded = any(graph.nodes[reader].name in folded for reader in m.matching.readers_behind_casts(source))
     facts = {"name": name, "dtype": m.matching.dtypes[point.entry], "is_folded": is_folded}
     own = _own_facts(m, point)
     return {**facts, **{key: own[key] for key in ("own", "own_units", "share", "flushed")}}

@@ -11,12 +11,13 @@ from ..base import ArgumentError
 from .samples import batch_size
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Literal, TypeAlias
 
     from .._types import ArrayLike
 
     Batch: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
     Data: TypeAlias = Batch | Iterable[Batch]
+    OnFailure: TypeAlias = Literal["raise", "keep"]
 
 
 def inputs_of_model(model):

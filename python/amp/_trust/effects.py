@@ -32,7 +32,7 @@ class Effects:
     `plain[i]` and `behind[i]`, vectors of equal length, are what reader i sees: where the tensor's node reads float32,
     and where it reads rounded inputs (an operator that only moves data adds nothing then). Both are divided by the
     square root of the numbers of a sample. Those of parameters have signs that count: they are fixed errors.
-    `compensated[i]`: the same of a weight with a batch norm in it that is rounded as conversions round it offline; []
+    `compensated[i]`: the same of a weight with a batch norm in it that is rounded as conversions store it; []
     for all else.
     """
 

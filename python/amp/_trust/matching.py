@@ -49,6 +49,17 @@ class Matching:
             entry = self._low.nodes[entry[0]].inputs[entry[1]]
         return entry, casts
 
+    def readers_behind_casts(self, entry):
+        """Nodes of the low model that read an entry, by themselves or through casts."""
+        found, rest = [], [entry]
+        while rest:
+            for reader, _ in self._low.readers.get(rest.pop(), []):
+                if reader is not None and self._low.nodes[reader].op in CASTS:
+                    rest += [(reader, k) for k in range(len(self._low.outputs[reader]))]
+                elif reader is not None:
+                    found.append(reader)
+        return found
+
     def in_reference(self, entry):
         """The entry of the reference that an entry of the low model is the rounded form of, or None."""
         source, _ = self.through(entry)

@@ -142,7 +142,7 @@ class Sensitivity:
         into = {fold["into"] for fold in report.folded}
         for effects, node, readers in known:
             is_behind = self._facts["folded"].get(node, node) in reads_low
-            is_stored = readers is None and effects.compensated and effects.readers[0].node in into
+            is_stored = effects.compensated and effects.readers[0].node in into
             yield effects, "compensated" if is_stored else "behind" if is_behind else "plain", readers
 
     def _effects_of(self, tensor):

@@ -99,6 +99,7 @@ def test_run_time_casts_are_compared_as_offline_ones():
         for flag in (True, False)
     )
     assert offline.error == pytest.approx(run_time.error, rel=1e-5)
+    assert amp.compare(model, amp.convert_model(*model), data).suspects == []  # weights with batch norms in them
     assert {row["name"] for row in offline.parameters} == {row["name"] for row in run_time.parameters}
 
 
