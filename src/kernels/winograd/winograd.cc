@@ -292,9 +292,10 @@ std::size_t PackedWinogradBytes(const Winograd& job) {
 }
 
 void PackWinogradWeightsWith(const WinogradTable& table, const Winograd& job, const float* weights, void* packed) {
-  // The scales of int16 are those of all input channels.
+  // The scales of int16 are those of all input channels. Pieces fill whole registers of channels: weights of zero stand
+  // behind the last channel.
   const std::int64_t rows = WinogradMultipliesInt16(job.kind) ? PackedDepth(job) : kWinogradPieceRows;
-  const std::int64_t columns = NumColumns(job), pieces = CeilDiv(job.in_channels, rows);
+  const std::int64_t columns = NumColumns(job), pieces = CeilDiv(PackedDepth(job), rows);
   const std::int64_t group_weights = job.out_channels * job.in_channels * WindowElements(job);
   const WinogradTable::Pack pack = table.pack[static_cast<int>(job.kind)];
   const std::int64_t groups = NumPhases(job) * job.groups;  // of all phases

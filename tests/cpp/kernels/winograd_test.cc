@@ -351,6 +351,7 @@ void ComputeWinogradInto(const Image& destination, const WinogradVariant& varian
   job.num_threads = threads;
   const Guarded<float> weights(p.weights), bias(p.bias), slopes(p.slopes);
   const Guarded<char> packed(PackedWinogradBytes(job)), scratch(WinogradScratchBytes(job));
+  std::memset(packed.data(), 0xFF, packed.size());  // NaN, where packing leaves something out
   PackWinogradWeightsWith(*variant.table, job, weights.data(), packed.data());
   const WinogradData data{p.source->data(),
                           packed.data(),
