@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nnvm/error.h"
+#include "program/version.h"
 
 namespace amp {
 
@@ -10,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 TunedKernels TunedKernels::FromJson(const Json& json) {
   TunedKernels record;
-  const bool is_ours = json.at("program").get<std::string>() == AMP_VERSION;
+  const bool is_ours = json.at("program").get<std::string>() == LibraryVersion();
   for (const auto& [layer, kernel] : json.at("layers").items()) {
     if (!kernel.is_string()) Throw<ArgumentError>("tuned: expected the name of a kernel for '{}'", Quotable(layer));
     if (is_ours) record.Set(layer, kernel.get<std::string>());
@@ -21,7 +22,7 @@ TunedKernels TunedKernels::FromJson(const Json& json) {
 Json TunedKernels::ToJson() const {
   Json layers = Json::object();
   for (const auto& [layer, kernel] : kernels_) layers[layer] = kernel;
-  return {{"program", AMP_VERSION}, {"layers", layers}};
+  return {{"program", LibraryVersion()}, {"layers", layers}};
 }
 
 const std::string* TunedKernels::Find(const std::string& layer) const {

@@ -14,6 +14,7 @@
 #include "nnvm/error.h"
 #include "nnvm/file_io.h"
 #include "program/shipped_machines.h"
+#include "runtime/cache_files.h"
 
 namespace amp {
 namespace {
@@ -25,39 +26,9 @@ constexpr double kAmxRatio = 3;       // more than vectors can give
 constexpr double kWideFlops = 185e9;  // of a core, in float32: 128e9 on Zen 4, 240e9 on Zen 5, which computes 512 bits
                                       // in one step
 
-std::string CacheFolder() {
-  std::string folder = EnvValue("XDG_CACHE_HOME");
-  if (folder.empty() && !EnvValue("HOME").empty()) folder = EnvValue("HOME") + "/.cache";
-  return folder.empty() ? "" : folder + "/nnvm-amp";
-}
-
 // What a measurement holds for, as part of a file's name.
 std::string MachineKey(int num_threads) {
-  std::string key = fmt::format("{}-{}-{}threads-onednn{}", CpuName(), CpuIsaName(), num_threads, OneDnnVersion());
-  std::replace_if(
-      key.begin(), key.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '.'; }, '_');
-  return key;
-}
-
-std::optional<std::string> ReadIfThere(const std::string& path) {
-  std::error_code error;
-  if (path.empty() || !std::filesystem::is_regular_file(path, error)) return std::nullopt;
-  constexpr std::uintmax_t kLargest = 64 << 20;
-  if (const std::uintmax_t size = std::filesystem::file_size(path, error); !error && size > kLargest) {
-    Throw<ArgumentError>("machine file '{}': expected at most {} bytes, got {}", Quotable(path), kLargest, size);
-  }
-  return ReadFile(path);
-}
-
-// A folder that cannot be written to costs a probe each time, nothing else.
-void WriteToCache(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  try {
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    WriteFile(path, text);
-  } catch (const std::exception&) {
-    return;
-  }
+  return fmt::format("{}-{}-{}threads-onednn{}", CpuName(), CpuIsaName(), num_threads, OneDnnVersion());
 }
 
 // Null where no class has this name. Each is read once in a process.
@@ -74,10 +45,7 @@ std::shared_ptr<const MachineTable> Shipped(const std::string& name) {
   return nullptr;
 }
 
-std::string ProbePath(int num_threads) {
-  const std::string folder = CacheFolder();
-  return folder.empty() ? "" : folder + "/probe-" + MachineKey(num_threads) + ".json";
-}
+std::string ProbePath(int num_threads) { return CachePath("probe", MachineKey(num_threads)); }
 
 // The probe of an earlier process; whatever is wrong with the file, a new probe replaces it.
 std::optional<MachineProbe> KnownProbe(int num_threads) {
@@ -223,10 +191,7 @@ std::string CpuName() {
   return fmt::format("{} (family {}, model {})", facts["model name"], facts["cpu family"], facts["model"]);
 }
 
-std::string MachineFilePath(int num_threads) {
-  const std::string folder = CacheFolder();
-  return folder.empty() ? "" : folder + "/machine-" + MachineKey(num_threads) + ".json";
-}
+std::string MachineFilePath(int num_threads) { return CachePath("machine", MachineKey(num_threads)); }
 
 std::shared_ptr<const MachineTable> FindMachine(const std::string& text, int num_threads) {
   const std::string named = Named(text);
