@@ -14,20 +14,22 @@ from ._arrays import readable
 from ._execution.bound_model import BoundModel
 from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
+from ._execution.row_runs import row_runs
 from ._options.executor import (
     PLAIN,
+    flag,
     require_options,
     settings_of_gradients,
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError, log
+from .base import ArgumentError, InternalError, log
 from .sym import Symbol
 from .sym.slots import inputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
+    from typing import Any, Literal
 
     from typing_extensions import Unpack
 
@@ -40,7 +42,8 @@ _OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profil
 
 @with_executor_options(
     PLAIN,
-    "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune count_denormals",
+    "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune count_denormals "
+    "audit batch_invariant",
 )
 class Executor(BoundModel):
     """A model bound to input shapes, ready to be called. `amp.TrainingExecutor` has gradients, too.
@@ -62,6 +65,8 @@ class Executor(BoundModel):
     {machine}
     {tune}
     {count_denormals}
+    {audit}
+    {batch_invariant}
 
     An executor can be pickled and copied. The copy is bound anew: to parameters from the files that `amp.load` read
     them from, which must not have changed, or else to what their arrays hold at that time.
@@ -77,6 +82,7 @@ class Executor(BoundModel):
     """
 
     _OWNED = ("_handle", "_origin")
+    _unaudited = False  # what to do about differences that the next run shows
     _with_gradients = None  # amp.TrainingExecutor, which sets it
 
     def __init__(
@@ -102,9 +108,44 @@ class Executor(BoundModel):
 
     def _start(self, symbol, arrays, types, options):
         begin = time.perf_counter()
-        handle = bind(symbol, arrays, arrays, types, **options)
+        options = dict(options)
+        by_rows = flag("batch_invariant", options.pop("batch_invariant", False))
+
+        def bound(input_types):
+            return bind(symbol, arrays, arrays, input_types, **options)
+
+        handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
+        self._audit_mode = self._unaudited = options.get("audit", False)
         self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
         log("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
+
+    def audit(self) -> list[dict[str, Any]]:
+        """What the last run executed, one dict for each step of the plan, in order.
+
+        node: the graph's node that the step belongs to.
+        kind, implementation, dtypes {'src', 'weights', 'dst', ...: dtype name}, post_ops, fpmath ('strict'): read from
+            the primitive of oneDNN that ran and from the memory that it worked on. Of an own kernel, fpmath is None and
+            instruction_set says which of its code runs.
+        choice: which of several kernels the plan chose, or ''.
+        alternate: 'f32' or 'scaled' where that ran in place of the primitive, to keep small numbers; else ''.
+        why_float32: why a product of low precision is computed in float32, or ''.
+        equal, difference: whether all of this is what the plan means, and what is not.
+
+        Bodies of loops and branches have plans of their own, which are not looked at. Raises ArgumentError before the
+        first run.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
+        >>> _ = run(np.ones((2, 4), "float32"))
+        >>> [(step["node"], step["kind"], step["dtypes"]["src"], step["equal"]) for step in run.audit()][-1]
+        ('fc', 'inner_product', 'float32', True)
+        """
+        return self._handle.audit()
+
+    def _after_run(self):
+        mode, self._unaudited = self._unaudited, False
+        if mode:
+            report_differences(self.audit(), mode)
 
     def run_monitored(
         self,
@@ -144,6 +185,7 @@ class Executor(BoundModel):
         changed = {**require_shapes({} if input_shapes is None else input_shapes), **require_shapes(shapes)}
         reshaped = Executor.__new__(Executor)
         reshaped._set(self._handle.reshape(changed), self._accepted_names)
+        reshaped._audit_mode = reshaped._unaudited = self._audit_mode
         reshaped._origin = self._origin.with_shapes(changed)
         return reshaped
 
@@ -176,6 +218,17 @@ def warn(notice):
     """Warns the caller of a constructor."""
     if notice:
         warnings.warn(notice, stacklevel=3)
+
+
+def report_differences(steps, mode):
+    """Warns of the differences of an audit, or raises InternalError in mode 'strict'."""
+    different = [f"{step['node']!r} ({step['kind']}): {step['difference']}" for step in steps if not step["equal"]]
+    if not different:
+        return
+    text = f"{len(different)} of {len(steps)} steps ran something else than was planned: {'; '.join(different[:5])}"
+    if mode == "strict":
+        raise InternalError(text)
+    warnings.warn(text, stacklevel=4)
 
 
 def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes):

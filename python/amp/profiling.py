@@ -31,7 +31,8 @@ class Profile:
 
     steps: a list of dicts, in the order of execution: node, work ('convolution', 'reorder', ...), implementation
         (oneDNN's name of the kernel), alternate ('auto', 'f32' or 'scaled' where it keeps small numbers, else ''),
-        layout of the result, reason (of reorders), dtype of the first operand, bytes of operands and results (each
+        layout of the result, reason (of reorders), dtype of the first operand, dtypes of all {'src', 'weights', 'dst',
+        ...: name}, post_ops (what is fused, by oneDNN's names), bytes of operands and results (each
         once and whole: a lookup reads less of its table), flops of sums of products (else 0), is_backward (of runs
         with gradients), min_seconds, median_seconds and mean_seconds over the runs.
     min_seconds, median_seconds: of whole runs, fresh outputs included.
@@ -238,7 +239,9 @@ class Profile:
 
 
 # What `to_dict` says of a step.
-_FACTS = "node work implementation layout reason dtype bytes flops is_backward min_seconds median_seconds".split()
+_FACTS = (
+    "node work implementation layout reason dtype dtypes post_ops bytes flops is_backward min_seconds median_seconds"
+).split()
 _BUSY = 0.1  # of the CPUs
 _UNSTEADY = 1.5
 _ABOVE_PEAK = 1.05

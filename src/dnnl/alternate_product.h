@@ -47,6 +47,11 @@ class AlternateProduct {
   void Run(Implementation implementation, const std::vector<void*>& data, const dnnl::stream& stream,
            AlternateMemory* memory) const;
 
+  // What Run runs for it.
+  const dnnl::primitive& PrimitiveOf(Implementation implementation) const {
+    return implementation == Implementation::kScaled ? scaled_->primitive : f32_.primitive;
+  }
+
   // What the primitive lost, which has just run. Results that lie in a part of a larger tensor are not compared.
   Flushed CountFlushed(const std::vector<void*>& data, const dnnl::stream& stream, AlternateMemory* memory) const;
 

@@ -7,6 +7,7 @@
 #include "dnnl/assign_layouts.h"
 #include "dnnl/body_plans.h"
 #include "dnnl/build_steps.h"
+#include "dnnl/check_kernels.h"
 #include "dnnl/constants.h"
 #include "dnnl/cpu_info.h"
 #include "dnnl/fold_constants.h"
@@ -19,6 +20,7 @@
 #include "nnvm/env.h"
 #include "nnvm/error.h"
 #include "program/graph_costs.h"
+#include "program/kernel_chooser.h"
 #include "program/machine_capabilities.h"
 #include "program/threads.h"
 
@@ -119,26 +121,62 @@ struct Refusals {
     return Count() > known;
   }
 
+  // A node whose kernel is wrong on this machine runs between casts, or else on its reference kernel. Whether that is
+  // new.
+  bool Distrust(NodeId node) {
+    if (lowering->unsupported.contains(node)) return false;
+    if (!lowering->in_float32[node] && TouchesBFloat16(model, node)) return lowering->in_float32[node] = true;
+    return lowering->unsupported.emplace(node, "a kernel of it is wrong on this machine").second;
+  }
+
   std::size_t Count() const {
     const auto in_float32 = std::count(lowering->in_float32.begin(), lowering->in_float32.end(), true);
     return lowering->unsupported.size() + do_not_fuse.size() + static_cast<std::size_t>(in_float32);
   }
 };
 
-// Lowers and lays out, and once more as long as oneDNN refuses some node.
+// Checks the kernels of the program. Whether some of them are not to be used: then they are not any more.
+bool AvoidWrongKernels(const LaidOutProgram& program, const std::vector<LayerDecision>& decisions, KernelRecord* record,
+                       Refusals* refusals) {
+  if (record == nullptr) return false;
+  CheckKernels(program, decisions, record);
+  bool avoids = false;
+  for (std::size_t i = 0; i < program.program.steps.size(); ++i) {
+    const std::string kernel = RecordedKernel(program, i);
+    if (kernel.empty() || !record->IsWrong(kernel)) continue;
+    const Step& step = program.program.steps[i];
+    const bool is_new = step.layer() != nullptr || refusals->Distrust(step.node);  // choosers avoid wrong layers
+    if (is_new && record->TellsFirst(kernel)) {
+      fmt::print(stderr, "amp: the kernel '{}' gives wrong results on this machine and is not used\n", kernel);
+    }
+    avoids = avoids || is_new;
+  }
+  return avoids;
+}
+
+CompileOptions WithTrustedKernels(CompileOptions options) {
+  if (options.kernels != nullptr && options.kernel_record != nullptr) {
+    options.kernels = std::make_shared<TrustedKernels>(options.kernel_record, options.kernels);
+  }
+  return options;
+}
+
+// Lowers and lays out, and once more as long as oneDNN refuses some node or a kernel is not to be used.
 BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
+  const CompileOptions trusted = WithTrustedKernels(options);
   LowerOptions lower_options = LowerOptionsOf(model, options, capabilities);
   std::vector<std::string> taken;
   lower_options.plan_body = PlannerOf(options, *store, &taken);
   Refusals refusals{model, &lower_options};
   for (;;) {
-    PlanState state{model, options, capabilities, lower_options, refusals.do_not_fuse, *store, true};
+    PlanState state{model, trusted, capabilities, lower_options, refusals.do_not_fuse, *store, true};
     RunPlanStages(state);
     // Primitives choose layouts, reorders become steps.
     const std::size_t num_forward = options.num_forward_outputs.value_or(state.program().outputs.size());
     LaidOutProgram program = AssignLayouts(options.mode, std::move(state.program()), num_forward, *store);
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
+      if (AvoidWrongKernels(program, state.decisions, options.kernel_record.get(), &refusals)) continue;
       KeepShared(model, &taken);
       return {options,
               store,
@@ -164,7 +202,7 @@ std::shared_ptr<const Plan> PlanOf(const Model& model, BuildState state) {
   }
   const std::size_t in_bodies = state.options.bodies != nullptr ? state.options.bodies->constant_bytes() : 0;
   const std::size_t constant_bytes = state.store->bytes() + program.own_constant_bytes + in_bodies;
-  plan->summary = Summarise(model.graph(), program, *state.compiled, constant_bytes);
+  plan->summary = Summarise(model, program, *state.compiled, constant_bytes, state.is_native);
   plan->features = FeaturesOf(program);
   plan->decisions = std::move(state.decisions);
   plan->products = ProductNodesOf(model.graph(), model.types(), program);

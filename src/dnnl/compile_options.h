@@ -12,6 +12,7 @@
 
 namespace amp {
 class KernelChooser;
+class KernelRecord;
 class MachineTable;
 }  // namespace amp
 
@@ -34,6 +35,9 @@ struct CompileOptions {
   std::shared_ptr<BodyPlans> bodies = nullptr;
   // Chooses among own kernels and oneDNN's; null: oneDNN's. Asked in mode fast only.
   std::shared_ptr<const KernelChooser> kernels = nullptr;
+  // What is known of kernels of low precision: those that were not checked yet are, and wrong ones are not used. null:
+  // nothing is checked.
+  std::shared_ptr<KernelRecord> kernel_record = nullptr;
   // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
   std::optional<std::size_t> num_forward_outputs = {};
   AlternateSettings alternate = {};  // which nodes keep denormals

@@ -12,6 +12,7 @@ CompiledStep BuildStep(const Step& step, const std::optional<PreparedPrimitive>&
   compiled.node = step.node;
   if (!prepared) {
     compiled.kernel = BackEndOf(step).make_kernel(step, program);
+    compiled.own_name = NameOfKernel(step);
     return compiled;
   }
   compiled.primitive = BuildPrimitive(*prepared);

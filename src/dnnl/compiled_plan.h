@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct CompiledStep {
   std::vector<std::pair<int, ValueId>> args;  // of the primitive, scratch memory included
   int num_threads = 0;                        // that the primitive was made for, where these are not the plan's
   std::shared_ptr<const OwnKernel> kernel;
+  std::string own_name;  // of the kernel
   std::vector<ValueId> inputs, outputs;
   std::optional<ValueId> scratch;
   NodeId node = 0;                                              // the graph node that it is part of

@@ -36,9 +36,10 @@ bool AskForChannelsLast() {
   const auto any = [](const Dims& dims) {
     return onednn::Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
   };
-  const dnnl::convolution_forward::primitive_desc pd(
-      onednn::CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-      any({1, 64, 14, 14}), any({64, 64, 3, 3}), any({1, 64, 14, 14}), Dims{1, 1}, Dims{1, 1}, Dims{1, 1});
+  const dnnl::convolution_forward::primitive_desc pd(onednn::CpuEngine(), dnnl::prop_kind::forward_inference,
+                                                     dnnl::algorithm::convolution_direct, any({1, 64, 14, 14}),
+                                                     any({64, 64, 3, 3}), any({1, 64, 14, 14}), Dims{1, 1}, Dims{1, 1},
+                                                     Dims{1, 1}, onednn::PlainAttributes());
   const onednn::Desc result = pd.dst_desc();
   return result.get_inner_nblks() == 0 && result.get_strides()[1] == 1;
 }

@@ -8,8 +8,10 @@
 #include "dnnl/clock.h"
 #include "dnnl/compiled_plan.h"
 #include "dnnl/engine.h"
+#include "dnnl/primitive_facts.h"
 #include "dnnl/product_nodes.h"
 #include "kernels/base/float_mode.h"
+#include "nnvm/error.h"
 #include "program/threads.h"
 
 namespace amp::onednn {
@@ -20,6 +22,7 @@ struct Session::State {
     data.resize(compiled.layouts.size());
     memories.resize(compiled.layouts.size());
     counts.resize(compiled.steps.size());
+    ran.resize(compiled.steps.size());
     for (const CompiledStep& step : compiled.steps) Bind(step);
   }
 
@@ -89,6 +92,7 @@ struct Session::State {
     const CompiledStep& step = compiled.steps[i];
     const Implementation chosen = step.alternate ? step.alternate->Choose(data) : step.implementation;
     ++counts[i][static_cast<std::size_t>(chosen)];
+    ran[i] = chosen;
     if (step.alternate && chosen != Implementation::kNative) return RunAlternate(step, chosen);
     if (step.primitive) {
       Execute(step, arguments[i]);
@@ -126,6 +130,7 @@ struct Session::State {
   std::vector<std::vector<dnnl_exec_arg_t>> arguments;           // by step; the memories are those above
   std::vector<std::pair<ValueId, std::size_t>> inputs, outputs;  // values in callers' memory
   std::vector<RunCounts> counts;                                 // by step
+  std::vector<std::optional<Implementation>> ran;                // by step: in its last run
   std::map<std::size_t, Flushed> flushed;                        // by step
   std::vector<std::vector<std::size_t>> completed;               // by step, once asked for: outputs that are final then
   AlternateMemory alternate_memory;
@@ -170,6 +175,16 @@ std::vector<FlushedCounts> Session::TakeFlushedCounts() {
 std::vector<AlternateCounts> Session::TakeAlternateCounts() {
   const std::vector<RunCounts> counts = std::exchange(state_->counts, std::vector<RunCounts>(state_->counts.size()));
   return CountsOf(state_->plan->products, counts);
+}
+
+std::vector<ExecutedStep> Session::Executed() const {
+  std::vector<ExecutedStep> executed;
+  for (std::size_t i = 0; i < state_->compiled.steps.size(); ++i) {
+    if (!state_->ran[i]) throw ArgumentError("nothing has run yet: call the executor, then ask what it executed");
+    const PlanStep& planned = state_->plan->summary.steps[i];
+    executed.push_back(onednn::Executed(state_->compiled.steps[i], planned, state_->memories, *state_->ran[i]));
+  }
+  return executed;
 }
 
 void Session::RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs,

@@ -38,6 +38,9 @@ class Session {
   // What products lost since the last call, where the plan counts it; else empty.
   std::vector<FlushedCounts> TakeFlushedCounts();
 
+  // What the last run executed, by step of the plan. Throws ArgumentError before the first run.
+  std::vector<ExecutedStep> Executed() const;
+
   // The first, with the seconds of each step. `seconds` goes by step of the plan; a half fills in its own.
   void RunProfiled(const std::vector<NDArray>& inputs, std::vector<NDArray>& outputs, std::vector<double>* seconds,
                    Half half = Half::kBoth);

@@ -30,6 +30,13 @@ const StepBackEnd& BackEndOf(const Step& step) {
   return BackEndOf(step.layer() != nullptr ? StepSpec(FusedLayerSpec{""}) : step.spec);
 }
 
+std::string NameOfKernel(const Step& step) {
+  if (step.layer() != nullptr) return std::string("own:") + step.choice->name();
+  if (BackEndOf(step).is_reference) return "reference";
+  const auto* spec = std::get_if<KernelSpec>(&step.spec);
+  return spec != nullptr && !spec->references.empty() ? "own+reference" : "own";
+}
+
 std::optional<PreparedPrimitive> Prepare(const Step& step, const std::vector<TensorType>& in_types,
                                          const TensorType& out_type, const std::vector<Desc>& layouts,
                                          const Desc& out_layout) {

@@ -41,6 +41,8 @@ struct StepBackEnd {
 const StepBackEnd& BackEndOf(const StepSpec& spec);
 // The back end of a step; that of layers where an own kernel computes it.
 const StepBackEnd& BackEndOf(const Step& step);
+// The name of the kernel of a step without a primitive: "own:<layer kernel>", "own", "reference" or "own+reference".
+std::string NameOfKernel(const Step& step);
 
 // The primitive for a step whose inputs lie in `layouts`; nullopt where oneDNN has none for these types and
 // post-ops. Kinds that choose their layouts look at none, but write `out_layout` where one is given.

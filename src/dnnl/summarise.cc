@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dnnl/primitive_facts.h"
 #include "dnnl/step_kind.h"
 #include "nnvm/error.h"
 #include "program/kernel_chooser.h"
@@ -19,14 +20,6 @@ std::vector<std::string> FusedNames(const Graph& graph, const Step& step) {
   return names;
 }
 
-// What a step without a primitive runs.
-std::string NameOfKernel(const Step& step) {
-  if (step.layer() != nullptr) return std::string("own:") + step.choice->name();
-  if (BackEndOf(step).is_reference) return "reference";
-  const auto* spec = std::get_if<KernelSpec>(&step.spec);
-  return spec != nullptr && !spec->references.empty() ? "own+reference" : "own";
-}
-
 // What was chosen, unless oneDNN has no primitive for the step.
 std::optional<LayerChoice> ChoiceOf(const Step& step, bool is_primitive) {
   return step.layer() != nullptr || is_primitive ? step.choice : std::nullopt;
@@ -42,6 +35,24 @@ std::size_t ConstantBytes(const LaidOutProgram& program, const Step& step) {
     if (program.IsConstant(v)) bytes += program.layouts[v].get_size();
   }
   return bytes;
+}
+
+std::string Numbered(const char* role, std::size_t i) { return i == 0 ? role : fmt::format("{}_{}", role, i); }
+
+// The dtypes that the plan means, under the roles that the primitive has for them.
+std::vector<OperandDType> DTypesOf(const LaidOutProgram& program, const Step& step,
+                                   const std::optional<PreparedPrimitive>& prepared) {
+  std::vector<OperandDType> dtypes;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (prepared && prepared->input_args[i] == kNoArgument) continue;
+    const std::string role = prepared ? RoleOf(prepared->input_args[i]) : Numbered("src", i);
+    dtypes.push_back({role, NameOf(program.TypeOf(step.inputs[i]).dtype)});
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const std::string role = prepared ? RoleOf(prepared->output_args[i]) : Numbered("dst", i);
+    dtypes.push_back({role, NameOf(program.TypeOf(step.outputs[i]).dtype)});
+  }
+  return dtypes;
 }
 
 PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t i) {
@@ -63,7 +74,24 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t
   described.constant_bytes = ConstantBytes(program, step);
   described.is_backward = step.is_backward;
   if (step.alternate) described.alternate = NameOf(*step.alternate);
+  described.dtypes = DTypesOf(program, step, prepared);
+  described.post_ops = PostOpNames(step);
+  if (prepared) described.primitive_kind = PrimitiveKindOf(step.spec);
   return described;
+}
+
+// Why a sum of products of low precision is computed in float32; "" where it is not.
+const char* WhyFloat32(const Model& model, const LaidOutProgram& program, const Step& step, bool is_native) {
+  if (!KindOf(step.spec).chooses_layouts) return "";
+  const auto is_low = [](const TensorType& type) { return IsLowPrecision(type.dtype); };
+  const std::vector<TensorType> multiplied = program.TypesOf(step).inputs;
+  if (std::any_of(multiplied.begin(), multiplied.end(), is_low)) return "";
+  for (const EntryId input : model.graph().InputsOf(step.node)) {
+    const DType dtype = model.types()[input].dtype;
+    if (dtype == DType::kFloat16) return "float16 is storage on every CPU";
+    if (dtype == DType::kBFloat16) return is_native ? "float32 is faster here" : "the CPU has no bfloat16 arithmetic";
+  }
+  return "";
 }
 
 // What the time of reading or writing a tensor depends on.
@@ -75,8 +103,8 @@ const char* LayoutClass(const Desc& layout) {
 
 }  // namespace
 
-PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan,
-                      std::size_t constant_bytes) {
+PlanSummary Summarise(const Model& model, const LaidOutProgram& program, const CompiledPlan& plan,
+                      std::size_t constant_bytes, bool is_native) {
   PlanSummary summary;
   summary.arena_bytes = plan.arena_bytes;
   summary.constant_bytes = constant_bytes;
@@ -85,7 +113,8 @@ PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const C
     const StepSpec& spec = program.program.steps[i].spec;
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
-    summary.steps.push_back(Describe(graph, program, i));
+    summary.steps.push_back(Describe(model.graph(), program, i));
+    summary.steps.back().why_float32 = WhyFloat32(model, program, program.program.steps[i], is_native);
     summary.num_reorders += is_reorder;
     if (is_reorder || !IsReference(summary.steps.back(), prepared)) continue;
     summary.num_references += 1;

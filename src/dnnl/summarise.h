@@ -5,13 +5,14 @@
 
 #include "dnnl/compiled_plan.h"
 #include "dnnl/plan.h"
-#include "nnvm/graph.h"
+#include "passes/model.h"
 
 namespace amp::onednn {
 
-// `graph` is the one that the program was lowered from.
-PlanSummary Summarise(const Graph& graph, const LaidOutProgram& program, const CompiledPlan& plan,
-                      std::size_t constant_bytes);
+// `model` is the one that the program was lowered from. `is_native`: bfloat16 is computed as such, but where float32 is
+// faster.
+PlanSummary Summarise(const Model& model, const LaidOutProgram& program, const CompiledPlan& plan,
+                      std::size_t constant_bytes, bool is_native);
 
 // The features of each step.
 std::vector<StepFeatures> FeaturesOf(const LaidOutProgram& program);

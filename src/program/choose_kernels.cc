@@ -1,7 +1,9 @@
 #include "program/choose_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "program/choose_layouts.h"
@@ -62,6 +64,7 @@ class KernelChoices {
     layer.options.key = KeyOf(step);
     layer.options.options[0].seconds = Seconds(step);
     const KernelChooser::Chosen chosen = Decide(layer, {step.node});
+    AddWork(chosen.option, {}, id);
     Step result = std::move(layer.steps[chosen.option]);
     NoteTimes(layer, chosen, 0, &result);
     graph_.Replace(id, std::move(result));
@@ -85,6 +88,7 @@ class KernelChoices {
     if (chosen.option == 0) return;
     Step result = std::move(layer.steps[chosen.option]);
     const std::size_t removed = layer.taken[chosen.option];
+    AddWork(chosen.option, std::span(producers).first(removed), id);
     NoteTimes(layer, chosen, SecondsOf(producers, removed, taken), &result);
     graph_.Replace(id, std::move(result));
     for (std::size_t i = 0; i < removed; ++i) graph_.Remove(producers[i]);
@@ -174,6 +178,26 @@ class KernelChoices {
     return chosen;
   }
 
+  // What the last decision's kernel computes: some producers, the nearest first, and the step.
+  void AddWork(std::size_t option, std::span<const StepId> producers, StepId id) {
+    if (option == 0) return;
+    std::vector<TypedStep> work;
+    for (auto producer = producers.rbegin(); producer != producers.rend(); ++producer) AddTyped(*producer, &work);
+    AddTyped(id, &work);
+    work_[id] = work;
+    decisions_.back().work = std::move(work);
+  }
+  // Of a step that a kernel computes with others, all of them.
+  void AddTyped(StepId id, std::vector<TypedStep>* work) const {
+    const Step& step = graph_.step(id);
+    if (std::holds_alternative<FusedLayerSpec>(step.spec)) {
+      const std::vector<TypedStep>& known = work_.at(id);
+      work->insert(work->end(), known.begin(), known.end());
+    } else {
+      work->push_back({step, program_.TypesOf(step)});
+    }
+  }
+
   // What is known of the chosen option. `others`: seconds of steps that options stand for and it does not take.
   static void NoteTimes(const Options& layer, const KernelChooser::Chosen& chosen, double others, Step* step) {
     if (!step->choice) step->choice = LayerChoice{};
@@ -213,6 +237,7 @@ class KernelChoices {
   const std::vector<bool> constant_;
   StepGraph graph_;
   std::vector<LayerDecision> decisions_;
+  std::map<StepId, std::vector<TypedStep>> work_;  // of steps that own kernels compute
 };
 
 }  // namespace

@@ -33,6 +33,19 @@ KernelChooser::Chosen RecordedKernels::Choose(const LayerOptions& layer) const {
   return option ? Chosen{*option, true} : otherwise_->Choose(layer);
 }
 
+KernelChooser::Chosen TrustedKernels::Choose(const LayerOptions& layer) const {
+  LayerOptions trusted{layer.key, {}};
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < layer.options.size(); ++i) {
+    if (record_->IsWrong(RecordedName(layer.options[i].name))) continue;
+    trusted.options.push_back(layer.options[i]);
+    places.push_back(i);
+  }
+  Chosen chosen = otherwise_->Choose(trusted);
+  chosen.option = places[chosen.option];
+  return chosen;
+}
+
 KernelChooser::Chosen ForcedKernel::Choose(const LayerOptions& layer) const {
   return {Find(layer, name_).value_or(0), false};
 }

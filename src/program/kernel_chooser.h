@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "program/kernel_record.h"
 #include "program/tuned_kernels.h"
 
 namespace amp {
@@ -58,6 +59,21 @@ class RecordedKernels : public KernelChooser {
   TunedKernels record_;
   std::shared_ptr<const KernelChooser> otherwise_;
 };
+
+// What `otherwise` says of the kernels that are not known to be wrong on this machine.
+class TrustedKernels : public KernelChooser {
+ public:
+  TrustedKernels(std::shared_ptr<const KernelRecord> record, std::shared_ptr<const KernelChooser> otherwise)
+      : record_(std::move(record)), otherwise_(std::move(otherwise)) {}
+  Chosen Choose(const LayerOptions& layer) const override;
+
+ private:
+  std::shared_ptr<const KernelRecord> record_;
+  std::shared_ptr<const KernelChooser> otherwise_;
+};
+
+// The name of a layer kernel in a KernelRecord.
+inline std::string RecordedName(const std::string& layer_kernel) { return "own:" + layer_kernel; }
 
 // One kernel wherever it is an option; elsewhere nothing is chosen.
 class ForcedKernel : public KernelChooser {

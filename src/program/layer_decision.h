@@ -6,14 +6,22 @@
 #include <vector>
 
 #include "nnvm/graph.h"
+#include "program/step.h"
 
 namespace amp {
+
+// A step, and the types of its operands.
+struct TypedStep {
+  Step step;
+  StepTypes types;
+};
 
 struct LayerDecision {
   std::string key;                   // of records, see LayerKey
   std::vector<NodeId> nodes;         // whose steps compute the layer, in whatever way
   std::vector<std::string> kernels;  // names of the options; the first one is what happens without a choice
   std::size_t chosen = 0;
+  std::vector<TypedStep> work = {};  // the steps that the chosen own kernel computes, in order
 };
 
 }  // namespace amp

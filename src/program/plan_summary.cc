@@ -1,5 +1,7 @@
 #include "program/plan_summary.h"
 
+#include <fmt/ranges.h>
+
 #include "nnvm/error.h"
 
 namespace amp {
@@ -13,6 +15,18 @@ std::string TextOfChoice(const LayerChoice& choice) {
   const bool is_first = choice.baseline_seconds == choice.predicted_seconds;
   return fmt::format("  [{}{}{}{}]", choice.name(), time("predicted", choice.predicted_seconds),
                      is_first ? "" : time("otherwise", choice.baseline_seconds), choice.is_tuned ? ", tuned" : "");
+}
+
+// "  {bfloat16, bfloat16 -> float32 + eltwise_relu}"
+std::string TextOfTypes(const PlanStep& step) {
+  std::vector<std::string> read, written;
+  for (const OperandDType& operand : step.dtypes) {
+    const bool is_result = operand.role.starts_with("dst") || operand.role == "diff_weights";
+    (is_result ? written : read).push_back(operand.dtype);
+  }
+  std::string text = fmt::format("  {{{} -> {}", fmt::join(read, ", "), fmt::join(written, ", "));
+  for (const std::string& op : step.post_ops) text += " + " + op;
+  return text + "}" + (step.why_float32.empty() ? "" : "  [float32: " + step.why_float32 + "]");
 }
 
 std::string TextOfConstants(std::size_t bytes) {
@@ -30,8 +44,8 @@ std::string PlanSummary::Print() const {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const PlanStep& step = steps[i];
     const std::string fused = step.fused.empty() ? "" : " + " + JoinSome(step.fused, 99);
-    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}{}\n", i, step.kind, step.implementation, step.layout,
-                        step.node, fused, step.reason.empty() ? "" : "  (" + step.reason + ")",
+    text += fmt::format("{:4} {:14} {:24} {:8} {}{}{}{}{}{}{}\n", i, step.kind, step.implementation, step.layout,
+                        step.node, fused, TextOfTypes(step), step.reason.empty() ? "" : "  (" + step.reason + ")",
                         step.choice ? TextOfChoice(*step.choice) : "", TextOfConstants(step.constant_bytes),
                         step.alternate.empty() ? "" : "  [keeps small numbers: " + step.alternate + "]");
   }

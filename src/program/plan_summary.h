@@ -11,6 +11,13 @@
 
 namespace amp {
 
+// The dtype of an operand, whose role is oneDNN's name: "src", "weights", "bias", "dst", "post_op_0", ... Those of an
+// own kernel are "src", "src_1", ..., "dst", "dst_1", ...
+struct OperandDType {
+  std::string role, dtype;
+  bool operator==(const OperandDType&) const = default;
+};
+
 struct PlanStep {
   std::string node;  // the graph node that it belongs to
   std::string kind;  // "convolution", "reorder", ...
@@ -24,6 +31,22 @@ struct PlanStep {
   bool is_backward = false;                // of a plan in two halves: runs in the second one
   // "auto", "f32" or "scaled" where it may not lose small numbers, else "": see passes/alternate.h.
   std::string alternate = {};
+  std::vector<OperandDType> dtypes = {};   // of what it reads and writes
+  std::vector<std::string> post_ops = {};  // "eltwise_relu", "binary_add", "sum", ...: what is fused, in order
+  std::string primitive_kind = {};         // oneDNN's name of the kind; "" of an own kernel
+  // A product that reads low precision in the graph computes in float32: why. "" where it computes what the graph says.
+  std::string why_float32 = {};
+};
+
+// What a run of a step executed: facts of the primitive that ran and of the memory that it worked on, not of the plan.
+struct ExecutedStep {
+  std::string kind;            // oneDNN's name of the primitive's kind, or that of the own kernel's step
+  std::string implementation;  // as in PlanStep
+  std::vector<OperandDType> dtypes = {};
+  std::vector<std::string> post_ops = {};
+  std::string fpmath = {};           // of a primitive: "strict"; "" of an own kernel
+  std::string instruction_set = {};  // of an own kernel: "generic", "avx2", "avx512"
+  std::string alternate = {};        // what ran in place of the primitive: "f32" or "scaled" (passes/alternate.h)
 };
 
 // How often a sum of products that reads bfloat16 ran which implementation: bfloat16 instructions, or one of those that

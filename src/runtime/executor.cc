@@ -158,6 +158,11 @@ RunProfile Executor::Profile(const std::vector<NDArray>& inputs, int runs) {
   return recorder.Result();
 }
 
+std::vector<AuditedStep> Executor::AuditLastRun() const {
+  const onednn::RunLock::Holder lock(&state_->run_lock);
+  return Audit(state_->plan->summary.steps, state_->session.Executed());
+}
+
 std::vector<FlushedCounts> Executor::TakeFlushedCounts() {
   const onednn::RunLock::Holder lock(&state_->run_lock);
   return state_->session.TakeFlushedCounts();

@@ -12,6 +12,7 @@
 #include "nnvm/symbol.h"
 #include "passes/infer.h"
 #include "program/plan_summary.h"
+#include "runtime/audit.h"
 #include "runtime/bind_options.h"
 #include "runtime/run_profile.h"
 
@@ -54,6 +55,10 @@ class Executor {
   // Runs the model `runs` times and once before that, and tells where the time went. Throws ArgumentError for fewer
   // runs than one.
   RunProfile Profile(const std::vector<NDArray>& inputs, int runs);
+
+  // What the last run executed against what the plan means, by step. Throws ArgumentError before the first run. Bodies
+  // of control flow have plans of their own, which are not looked at.
+  std::vector<AuditedStep> AuditLastRun() const;
 
   // Which implementations the sums of products of bfloat16 ran since the last call, in graph order.
   std::vector<AlternateCounts> TakeAlternateCounts();

@@ -4,6 +4,7 @@
 #include "program/machine_table.h"
 #include "runtime/backward_guard.h"
 #include "runtime/bound_bodies.h"
+#include "runtime/checked_kernels.h"
 
 namespace amp::onednn {
 namespace {
@@ -25,6 +26,7 @@ CompileOptions CompileOptionsFor(const BindOptions& options, const std::shared_p
           .machine = machine,
           .bodies = NewBodyPlans(),
           .kernels = ChooserOf(options, machine.get()),
+          .kernel_record = CheckedKernels(),
           .alternate = alternate,
           .count_denormals = options.count_denormals};
 }

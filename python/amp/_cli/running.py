@@ -28,8 +28,9 @@ def run(options):
     if output:
         outputs.write_arrays(output, results)
     seconds = [_timed(executor, arrays) for _ in range(options.repeat)]
+    steps = executor.audit() if options.audit else None
     if options.json:
-        outputs.print_json("run", _facts(files, executor, results, seconds, output))
+        outputs.print_json("run", _facts(files, executor, results, seconds, output) | {"audit": steps})
         return
     for name, result in results.items():
         print(f"{name}: {shape_text(result.shape)} {dtype_name(result.dtype)}")
@@ -39,6 +40,22 @@ def run(options):
     if seconds:
         median = 1000 * statistics.median(seconds)
         print(f"{median:.2f} ms per run (median of {len(seconds)}, {conditions(executor.summary.num_threads)})")
+    if steps is not None:
+        _print_audit(steps)
+
+
+def _print_audit(steps):
+    """What each step of the last run executed, and what of it was not planned."""
+    for step in steps:
+        types = ", ".join(f"{operand} {dtype}" for operand, dtype in step["dtypes"].items())
+        fused = "".join(f" + {op}" for op in step["post_ops"])
+        print(f"{step['node']}: {step['kind']} {step['implementation']} ({types}){fused}")
+        if step["why_float32"]:
+            print(f"  in float32: {step['why_float32']}")
+        if not step["equal"]:
+            print(f"  not as planned: {step['difference']}")
+    different = sum(not step["equal"] for step in steps)
+    print(f"audit: {len(steps)} steps ran, {different or 'none'} of them otherwise than planned")
 
 
 def profile(options):

@@ -65,7 +65,7 @@ def _flag(_key, value: bool, *_):
     return bool(value)
 
 
-def _strict_flag(key, value: bool, *_):
+def flag(key, value: bool, *_):
     if not isinstance(value, bool):
         raise ArgumentError(f"{key}: expected True or False, got {value!r}")
     return value
@@ -75,6 +75,12 @@ def _bytes(key, value: int, *_):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ArgumentError(f"{key}: expected None or a number of bytes, got {value!r}")
     return int(value)
+
+
+def _audit(key, value: Literal[False, "warn", "strict"], *_):
+    if value is not False and value not in ("warn", "strict"):
+        raise ArgumentError(f"{key}: expected False, 'warn' or 'strict', got {value!r}")
+    return value
 
 
 def _text(_key, value, *_):
@@ -125,6 +131,22 @@ OPTIONS = {
         "whether `run_monitored` will be called: a second plan is built for it.",
         (PLAIN,),
     ),
+    "audit": ExecutorOption(
+        False,
+        _audit,
+        "what to do where the first run executes something else than the plan means: nothing (False), a warning "
+        "('warn'), or an InternalError ('strict'), which name the node and what differs. See `audit()`.",
+        (PLAIN,),
+    ),
+    "batch_invariant": ExecutorOption(
+        False,
+        flag,
+        "whether each row of a batch is computed as at batch 1, by the same kernels and with sums cut in the same "
+        "places: its bits do not depend on the batch that it is part of. Rows are run one after the other, which costs "
+        "what larger products gain. Needs mode 'exact'. The batch is the first axis of each input, or that of 'N' in "
+        "the attribute `__layout__`. Raises ArgumentError where rows depend on each other.",
+        (PLAIN,),
+    ),
     "machine": ExecutorOption(
         "this",
         _machine,
@@ -136,7 +158,7 @@ OPTIONS = {
     ),
     "tune": ExecutorOption(
         False,
-        _strict_flag,
+        flag,
         "whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep "
         "the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record "
         "says without timing anything. See docs/machines.md.",

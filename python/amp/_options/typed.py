@@ -57,6 +57,8 @@ class ExecutorOptions(TypedDict, total=False):
     num_threads: int | None
     mode: Literal["fast", "exact"]
     monitor: bool
+    audit: Literal[False, "warn", "strict"]
+    batch_invariant: bool
     machine: str | os.PathLike[str]
     tune: bool
     count_denormals: bool

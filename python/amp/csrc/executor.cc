@@ -1,6 +1,8 @@
 // Executors. The GIL is released while they are built and while they run.
 #include "runtime/executor.h"
 
+#include <fmt/ranges.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "kernels/base/peak.h"
 #include "program/layer_kernel.h"
 #include "program/threads.h"
+#include "runtime/checked_kernels.h"
 #include "runtime/chosen_kernels.h"
 #include "runtime/find_machine.h"
 #include "runtime/tune.h"
@@ -116,6 +119,38 @@ void SetTuneCallback(const py::object& callback) {
   });
 }
 
+py::dict OperandDict(const std::vector<OperandDType>& dtypes) {
+  py::dict dict;
+  for (const OperandDType& operand : dtypes) dict[py::str(operand.role)] = operand.dtype;
+  return dict;
+}
+
+const char* ChoiceOf(const PlanStep& step) { return step.choice ? step.choice->name() : ""; }
+
+// A list of dicts, one per step.
+py::list AuditList(const Executor& executor) {
+  py::list list;
+  for (const AuditedStep& step : executor.AuditLastRun()) {
+    const ExecutedStep& ran = step.executed;
+    py::dict entry;
+    entry["node"] = step.planned.node;
+    entry["kind"] = ran.kind;
+    entry["implementation"] = ran.implementation;
+    entry["dtypes"] = OperandDict(ran.dtypes);
+    entry["post_ops"] = ran.post_ops;
+    entry["fpmath"] = ran.fpmath.empty() ? py::object(py::none()) : py::object(py::str(ran.fpmath));
+    entry["instruction_set"] =
+        ran.instruction_set.empty() ? py::object(py::none()) : py::object(py::str(ran.instruction_set));
+    entry["choice"] = ChoiceOf(step.planned);
+    entry["alternate"] = ran.alternate;
+    entry["why_float32"] = step.planned.why_float32;
+    entry["equal"] = step.differences.empty();
+    entry["difference"] = fmt::format("{}", fmt::join(step.differences, "; "));
+    list.append(entry);
+  }
+  return list;
+}
+
 void BindSummary(py::module_& module) {
   py::class_<PlanStep>(module, "PlanStep", "One step of a plan.")
       .def_readonly("node", &PlanStep::node, "The graph node that the step belongs to.")
@@ -130,8 +165,13 @@ void BindSummary(py::module_& module) {
                     "'auto', 'f32' or 'scaled' where the step may not lose small numbers, else ''.")
       .def_readonly("is_backward", &PlanStep::is_backward, "Whether it belongs to the gradients' half of a plan.")
       .def_property_readonly(
-          "choice", [](const PlanStep& step) { return step.choice ? step.choice->name() : ""; },
-          "Which of several kernels computes the step; '' where there is no choice.")
+          "dtypes", [](const PlanStep& step) { return OperandDict(step.dtypes); },
+          "{operand: dtype name}, by oneDNN's names: 'src', 'weights', 'dst', ...")
+      .def_readonly("post_ops", &PlanStep::post_ops, "What is fused into the kernel, in order, by oneDNN's names.")
+      .def_readonly("why_float32", &PlanStep::why_float32,
+                    "Why a product of low precision is computed in float32, or ''.")
+      .def_property_readonly("choice", &ChoiceOf,
+                             "Which of several kernels computes the step; '' where there is no choice.")
       .def_property_readonly(
           "is_tuned", [](const PlanStep& step) { return step.choice && step.choice->is_tuned; },
           "Whether timing chose it.")
@@ -174,11 +214,13 @@ py::list StepList(const RunProfile& profile) {
     entry["layout"] = step.layout;
     entry["reason"] = step.reason;
     entry["fused"] = step.fused;
-    entry["choice"] = step.choice ? step.choice->name() : "";
+    entry["choice"] = ChoiceOf(step);
     entry["is_tuned"] = step.choice && step.choice->is_tuned;
     entry["is_backward"] = step.is_backward;
     entry["alternate"] = step.alternate;
     entry["dtype"] = IsKnown(cost.dtype) ? NameOf(cost.dtype) : "";
+    entry["dtypes"] = OperandDict(step.dtypes);
+    entry["post_ops"] = step.post_ops;
     entry["flops"] = cost.flops;
     entry["bytes"] = cost.bytes();
     entry["group"] = profile.features[i].key.Text();
@@ -253,6 +295,7 @@ void BindExecutor(py::module_& module) {
       .def("summary", &Executor::summary)
       .def("flushed_counts", [](Executor& self) { return FlushedDict(self.TakeFlushedCounts()); })
       .def("alternate_counts", [](Executor& self) { return CountsDict(self.TakeAlternateCounts()); })
+      .def("audit", &AuditList)
       .def("notice", &Executor::notice);
   module.def(
       "cpu_info",
@@ -270,6 +313,17 @@ void BindExecutor(py::module_& module) {
       },
       "The CPU, the instruction set that oneDNN uses, whether it has bfloat16 arithmetic, whether own kernels "
       "multiply int16, oneDNN's version, and how many threads a run has by default, as a dict.");
+  module.def(
+      "checked_kernels",
+      [] {
+        py::dict found;
+        const std::shared_ptr<KernelRecord> record = CheckedKernels();
+        found["kernels"] = record ? record->known() : KernelRecord::Known();
+        found["seconds"] = record ? record->seconds() : 0;
+        return found;
+      },
+      "{'kernels': {name: whether its results are right}, 'seconds': of CPU that checks took in this process}: what is "
+      "known of kernels of low precision.");
   module.def(
       "kernel_names",
       [] {

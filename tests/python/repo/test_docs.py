@@ -42,7 +42,7 @@ def test_precision_runs(repository):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["migrating_from_mxnet", "convert"])
+@pytest.mark.parametrize("page", ["migrating_from_mxnet", "convert", "audit"])
 def test_page_runs(repository, tmp_path, monkeypatch, page):
     """Block by block in one namespace, in an empty folder."""
     monkeypatch.chdir(tmp_path)
