@@ -24,6 +24,7 @@ _core = load_core()
 from . import attribute, base, lists, name, nd, sym  # noqa: E402 - they use the extension
 from ._alternate import alternate, mark_backward  # noqa: E402
 from ._gradient import gradient  # noqa: E402
+from ._options.nodes import NodeQuery  # noqa: E402
 from .attribute import AttrScope, disable_amp, disable_graphamp  # noqa: E402
 from .base import (  # noqa: E402
     ArgumentError,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import profiling as profiling
     from . import report as report
     from ._options.typed import ConversionOptions as ConversionOptions
+    from .peers import peer_policy as peer_policy
     from .report import ConversionReport as ConversionReport
     from .trust import compare as compare
     from .trust import error_bound as error_bound
@@ -82,6 +84,7 @@ __all__ = [
     "InternalError",
     "MXNetError",
     "NDArray",
+    "NodeQuery",
     "OutOfRangeError",
     "Symbol",
     "TrainingExecutor",
@@ -114,6 +117,7 @@ __all__ = [
     "name",
     "nd",
     "ndarray",
+    "peer_policy",
     "save_checkpoint",
     "sensitivity",
     "sym",
@@ -127,6 +131,7 @@ _HOMES = {
     "ConversionReport": "report",
     "compare": "trust",
     "error_bound": "trust",
+    "peer_policy": "peers",
     "sensitivity": "trust",
 }
 

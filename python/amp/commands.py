@@ -280,6 +280,7 @@ def _add_run(commands):
         metavar="FILE",
         help="write the outputs, by name: FILE.npz, FILE.npy (one output), FILE.params",
     )
+    command.add_argument("--audit", action="store_true", help="show what the last run executed, read from its kernels")
     _add_force(command)
     _add_json(command)
 
@@ -374,6 +375,12 @@ def _add_conversion(command):
     for name, option in OPTIONS.items():
         if option.flag:
             command.add_argument(option.flag, dest=name, **option.argument)
+    command.add_argument(
+        "--like",
+        metavar="NAME[:FILE]",
+        help="the policy of tensorflow, pytorch, onnxconverter, tensorrt or autocast; FILE has what it is told there "
+        "(JSON; of tensorrt the text of --layerPrecisions)",
+    )
 
 
 def _add_precision(command):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._arrays import readable_dict
-from ._options.conversion import by_name, check_options, declared_dtype, is_float, is_one_dtype
+from ._options.conversion import TARGETS, by_name, check_options, declared_dtype, is_float, is_one_dtype
 from ._options.signatures import MXNETS, with_options
-from .base import ArgumentError, dtype_name, log
-from .sym import Symbol
+from .base import ArgumentError, GraphError, dtype_name, log
+from .sym import Symbol, Variable, amp_cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,8 @@ def convert_model(
     `input_dtypes` says what the inputs will be: {name: dtype}, one dtype for all of them, or a list in the order of
     the arguments that have no array in `arg_params`. Inputs that are not named are float32. The converted model takes
     the same inputs and gives the same dtypes as before; inside of it, operators that gain from it read `target_dtype`
-    ('bfloat16' or 'float16') through `amp_cast` nodes.
+    ('bfloat16' or 'float16') through `amp_cast` nodes. An input of a float32 model may be in low precision, too:
+    {'data': 'bfloat16'}. What needs float32 then reads a cast of it, which loses nothing, and the file says the dtype.
 
     {options}
     input_shapes: {name: shape} of inputs. With them casts can move to where a tensor is smallest (equal bits), batch
@@ -126,6 +127,7 @@ def _convert(sym, arg_params, aux_params, input_dtypes, input_shapes=None, **opt
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     inputs = [name for name in sym.list_arguments() if name not in args]
     types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
+    sym = _with_low_inputs(sym, types, {name: array.dtype for name, array in {**args, **aux}.items()})
     return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
 
 
@@ -138,6 +140,7 @@ def _convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options
     twice = [name for name in types if name in parameters]
     if twice:
         raise ArgumentError(f"input_dtypes and param_dtypes both name {', '.join(twice)}")
+    sym = _with_low_inputs(sym, types, parameters)
     return _run(sym, options, lambda checked: _core.convert_symbol(sym._handle, types, parameters, checked))
 
 
@@ -187,6 +190,42 @@ def _input_types(sym, input_dtypes, inputs):
         declared = {name: declared_dtype(attributes.get(name, {})) for name in inputs}
         inputs = [name for name in inputs if declared[name] is None or is_float(declared[name])]
     return {name: (dtype, None) for name, dtype in by_name("input_dtypes", input_dtypes, inputs).items()}
+
+
+def _with_low_inputs(sym, types, parameters):
+    """The symbol with inputs in low precision where the model was written for float32 ones.
+
+    Such an input says its dtype in `__dtype__`, and what read it reads a cast to float32, which loses nothing. Where
+    the model fits the inputs as they are it stays as it is.
+    """
+    low = {name: dtype_name(dtype) for name, (dtype, _) in types.items() if dtype is not None}
+    low = {name: dtype for name, dtype in low.items() if dtype in TARGETS and name in sym.list_arguments()}
+    known = set(sym.list_arguments())
+    given = {name: dtype for name, dtype in {**parameters, **low}.items() if name in known}
+    if not low or _infers(sym, given):
+        return sym
+    casts = {
+        name: amp_cast(
+            Variable(name, dtype=dtype, attr=_without_dtype(sym, name)),
+            dtype="float32",
+            name=f"{name}_0_amp_cast_float32",
+        )
+        for name, dtype in low.items()
+    }
+    return sym(**casts)
+
+
+def _without_dtype(sym, name):
+    attributes = sym.attr_dict().get(name, {})
+    return {key: value for key, value in attributes.items() if key.startswith("__") and key != "__dtype__"}
+
+
+def _infers(sym, types):
+    try:
+        sym.infer_type_partial(**types)
+    except GraphError:
+        return False
+    return True
 
 
 def _with_shapes(types, shapes):

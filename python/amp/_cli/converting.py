@@ -5,7 +5,9 @@ import warnings
 from .. import conversion
 from .._facts_text import size_text
 from .._options.conversion import OPTIONS
+from ..base import ArgumentError
 from ..executor import with_tiling
+from ..peers import read_policy
 from . import models, outputs
 from .inputs import types_of
 
@@ -42,10 +44,23 @@ def converted_model(model, options):
     return conversion.convert_model(
         *model,
         {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
-        **{name: getattr(options, name) for name, option in OPTIONS.items() if option.flag},
+        **_choices(options),
         input_shapes=shapes,
         return_report=True,
     )
+
+
+def _choices(options):
+    """What the flags say and, where they say nothing, the policy of another program. Nodes to exclude add up."""
+    flags = {name: getattr(options, name) for name, option in OPTIONS.items() if option.flag}
+    if not options.like:
+        return flags
+    like = read_policy(options.like)
+    excluded = [*like.pop("excluded_sym_names", []), *flags["excluded_sym_names"]]
+    clash = [name for name in like if name in flags and flags[name] not in (OPTIONS[name].default, like[name])]
+    if clash:
+        raise ArgumentError(f"--like {options.like}: it says {clash[0]}={like[clash[0]]!r}, and a flag another")
+    return {**flags, **like, "excluded_sym_names": excluded}
 
 
 def _facts(record):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import _core
 from ..base import ArgumentError, did_you_mean, dtype_name
 from ..sym.attributes import attribute_text
+from .nodes import NodeQuery
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -55,7 +56,7 @@ def _check_for(key):
 
 
 class _Nodes:
-    """The names of a symbol's operators, as far as regular expressions ask for them."""
+    """The names of a symbol's operators, as far as regular expressions and queries ask for them."""
 
     def __init__(self, sym):
         self._sym = sym
@@ -72,8 +73,13 @@ class _Nodes:
         """The names that `name` stands for; the extension expands texts."""
         if isinstance(name, str):
             return [name]
+        if isinstance(name, NodeQuery):
+            found = name.names_in(self._sym)
+            if not found and not name.optional:
+                self.unmatched.append(str(name))
+            return found
         if not isinstance(name, re.Pattern) or not isinstance(name.pattern, str):
-            raise ArgumentError(f"{what}: expected names or regular expressions (re.compile), got {name!r}")
+            raise ArgumentError(f"{what}: expected names, regular expressions (re.compile) or NodeQuery, got {name!r}")
         found = [node for node in self._names if name.fullmatch(node)]
         if not found:
             self.unmatched.append(name.pattern)

@@ -1,0 +1,251 @@
+"""Policies of other programs, as options of a conversion."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from . import _peer_lists as lists
+from ._options.nodes import NodeQuery
+from .base import ArgumentError, did_you_mean
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["peer_policy"]
+
+_VARIABLE = re.compile(r"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_(\w+)LIST_(ADD|REMOVE)")
+_OLD_NAMES = {"WHITE": "ALLOW", "BLACK": "DENY", "GRAY": "INFER"}
+_PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_AUTOCAST_KEYS = (
+    "nodes_to_exclude nodes_to_include op_types_to_exclude op_types_to_include low_precision_type data_max init_max "
+    "max_depth_of_reduction"
+).split()
+_AUTOCAST_LIMITS = {"data_max": "activation", "init_max": "parameter", "max_depth_of_reduction": "depth"}
+
+
+def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
+    """The options of `convert_model` that say what another program's policy says.
+
+    name, source:
+        'tensorflow': {variable: value} of TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_ALLOWLIST_ADD and its siblings (DENY,
+            INFER, CLEAR; REMOVE), the process's own without a source, over the lists that TensorFlow publishes for
+            oneDNN.
+        'pytorch': no source; the lists of autocast on CPUs.
+        'onnxconverter': {'op_block_list': operators, 'node_block_list': nodes} of onnxconverter-common.
+        'tensorrt': the text of trtexec's --layerPrecisions, such as 'fc:fp32,conv*:bf16'.
+        'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, ...} of ModelOpt's
+            AutoCast.
+
+    Operators of TensorFlow, PyTorch and ONNX stand for those of MXNet that do the same. One that stands for several,
+    of which one is to stay in float32, stays. How low precision spreads from
+    there is decided by this library's rules. Raises ArgumentError for what means nothing here.
+
+    >>> amp.peer_policy("tensorrt", "fc:fp32,conv*:bf16")
+    {'target_dtype': 'bfloat16', 'force': {'fc': 'float32', 'conv*': 'bfloat16'}}
+    """
+    if name not in _POLICIES:
+        raise ArgumentError(f"expected a policy ({', '.join(_POLICIES)}), got {name!r}{did_you_mean(name, _POLICIES)}")
+    return _POLICIES[name](source)
+
+
+def read_policy(text: str) -> dict[str, Any]:
+    """The options for 'NAME' or 'NAME:FILE', where the file holds the source: JSON, of 'tensorrt' the text itself."""
+    name, colon, path = text.partition(":")
+    if not colon:
+        return peer_policy(name)
+    with open(path, encoding="utf-8") as file:
+        content = file.read()
+    if name == "tensorrt":
+        return peer_policy(name, content.strip())
+    try:
+        return peer_policy(name, json.loads(content))
+    except ValueError as error:
+        raise ArgumentError(f"{path}: expected JSON: {error}") from None
+
+
+def _tensorflow(source):
+    given = _mapping("tensorflow", os.environ if source is None else source)
+    allowed, denied, inferred, cleared = (
+        set(operators) for operators in (lists.TF_ALLOW, lists.TF_DENY, lists.TF_INFER, lists.TF_CLEAR)
+    )
+    named = {"ALLOW": allowed, "DENY": denied, "INFER": inferred, "CLEAR": cleared}
+    known = set().union(*named.values()) | set(lists.OPERATORS_OF_TF)
+    for variable, value in given.items():
+        match = _VARIABLE.fullmatch(variable)
+        if match is None and source is not None:
+            raise ArgumentError(f"tensorflow: there is no variable {variable!r} for lists of operators")
+        if match is not None:
+            operators = named.get(_OLD_NAMES.get(match[1], match[1]))
+            if operators is None:
+                raise ArgumentError(f"tensorflow: there is no list {match[1]!r}; lists are {', '.join(named)}")
+            _change(operators, match[2], _known_items(variable, value, known))
+    twice = [op for op in sorted(known) if sum(op in operators for operators in named.values()) > 1]
+    if twice:
+        raise ArgumentError(f"tensorflow: {', '.join(twice)}: in more than one list; REMOVE takes them out of another")
+    kept = _of_mxnet(denied, lists.OPERATORS_OF_TF)
+    low = [entry for entry in _of_mxnet(allowed, lists.OPERATORS_OF_TF) if entry not in kept]
+    return {
+        "policy": "mxnet",
+        "target_dtype": "bfloat16",
+        "target_dtype_ops": _plain(low),
+        "widest_dtype_ops": [],
+        **_kept(kept),
+        **_forced(low, "bfloat16"),
+    }
+
+
+def _change(operators, how, items):
+    (operators.update if how == "ADD" else operators.difference_update)(items)
+
+
+def _known_items(variable, value, known):
+    if not isinstance(value, str):
+        raise ArgumentError(f"{variable}: expected names with commas between them, got {value!r}")
+    items = [item.strip() for item in value.split(",") if item.strip()]
+    for item in items:
+        if item not in known:
+            raise ArgumentError(f"{variable}: {item!r} is no operator of TensorFlow's lists{did_you_mean(item, known)}")
+    return items
+
+
+def _pytorch(source):
+    if source is not None:
+        raise ArgumentError("pytorch: autocast's lists are fixed: expected no source")
+    return {
+        "policy": "mxnet",
+        "target_dtype": "bfloat16",
+        "target_dtype_ops": list(lists.TORCH_LOWER_PRECISION),
+        "fp32_ops": list(lists.TORCH_FP32),
+        "widest_dtype_ops": list(lists.TORCH_PROMOTE),
+        "conditional_fp32_ops": [],
+        "excluded_sym_names": [NodeQuery(op="Pooling", where=_is_3d, optional=True)],
+        "force": {NodeQuery(op="LeakyReLU", attrs={"act_type": "prelu"}, optional=True): "bfloat16"},
+    }
+
+
+def _is_3d(node):
+    return node["attrs"].get("kernel", "").count(",") == 2 and not node["attrs"]["kernel"].rstrip(") ").endswith(",")
+
+
+def _onnxconverter(source):
+    given = _mapping("onnxconverter", source)
+    _require_keys("onnxconverter", given, ("op_block_list", "node_block_list"))
+    blocked = given.get("op_block_list")
+    return {
+        **_kept(_of_onnx("op_block_list", lists.ONNX_BLOCKED if blocked is None else blocked)),
+        "excluded_sym_names": _texts("node_block_list", given.get("node_block_list") or []),
+    }
+
+
+def _tensorrt(source):
+    if not isinstance(source, str):
+        raise ArgumentError(f"tensorrt: expected the text of --layerPrecisions, got {type(source).__name__}")
+    forced = {}
+    for item in source.removeprefix("--layerPrecisions=").split(","):
+        name, _, precision = item.strip().rpartition(":")
+        name = name.strip("'\"")
+        if not name or precision not in _PRECISIONS:
+            raise ArgumentError(f"tensorrt: expected LAYER:PRECISION ({', '.join(_PRECISIONS)}), got {item.strip()!r}")
+        if forced.setdefault(name, _PRECISIONS[precision]) != _PRECISIONS[precision]:
+            raise ArgumentError(f"tensorrt: {name!r} has two precisions")
+    low = sorted({dtype for dtype in forced.values() if dtype != "float32"})
+    if len(low) > 1:
+        raise ArgumentError(f"tensorrt: a conversion has one low precision, and this names {' and '.join(low)}")
+    return {**({"target_dtype": low[0]} if low else {}), "force": forced}
+
+
+def _autocast(source):
+    given = _mapping("autocast", source)
+    _require_keys("autocast", given, _AUTOCAST_KEYS)
+    target = _PRECISIONS.get(given.get("low_precision_type", "bf16"))
+    if target in (None, "float32"):
+        raise ArgumentError(f"autocast: low_precision_type: expected fp16 or bf16, got {given['low_precision_type']!r}")
+    included = _of_onnx("op_types_to_include", given.get("op_types_to_include") or [])
+    forced = {pattern: target for pattern in _patterns("nodes_to_include", given)}
+    forced.update(_forced(included, target).get("force", {}))
+    if _plain(included):
+        forced[NodeQuery(op=_plain(included), optional=True)] = target
+    limits = {_AUTOCAST_LIMITS[key]: given[key] for key in _AUTOCAST_LIMITS if given.get(key) is not None}
+    return {
+        "target_dtype": target,
+        "excluded_sym_names": _patterns("nodes_to_exclude", given),
+        **_kept(_of_onnx("op_types_to_exclude", given.get("op_types_to_exclude") or [])),
+        "force": forced,
+        **({"limits": limits} if limits else {}),
+    }
+
+
+_POLICIES = {
+    "tensorflow": _tensorflow,
+    "pytorch": _pytorch,
+    "onnxconverter": _onnxconverter,
+    "tensorrt": _tensorrt,
+    "autocast": _autocast,
+}
+
+
+# ---- parts of sources ----
+
+
+def _mapping(name, source):
+    if not isinstance(source, Mapping):
+        raise ArgumentError(f"{name}: expected a dict, got {type(source).__name__}")
+    return source
+
+
+def _require_keys(name, given, keys):
+    for key in given:
+        if key not in keys:
+            raise ArgumentError(f"{name}: there is no key {key!r}{did_you_mean(key, keys) or ': ' + ', '.join(keys)}")
+
+
+def _texts(key, values):
+    if not isinstance(values, (list, tuple, set, frozenset)) or not all(isinstance(value, str) for value in values):
+        raise ArgumentError(f"{key}: expected a list of names, got {values!r}")
+    return list(values)
+
+
+def _patterns(key, given):
+    patterns = []
+    for text in _texts(key, given.get(key) or []):
+        try:
+            patterns.append(re.compile(text))
+        except re.error as error:
+            raise ArgumentError(f"{key}: {text!r} is no regular expression: {error}") from None
+    return patterns
+
+
+def _of_onnx(key, operators):
+    """Operators of MXNet for those of ONNX, or of MXNet."""
+    for operator in _texts(key, operators):
+        if operator not in lists.OPERATORS_OF_ONNX and not lists.is_of_mxnet(operator):
+            hint = did_you_mean(operator, lists.OPERATORS_OF_ONNX)
+            raise ArgumentError(f"{key}: {operator!r} is an operator of neither ONNX nor MXNet{hint}")
+    return _of_mxnet(operators, lists.OPERATORS_OF_ONNX)
+
+
+def _of_mxnet(operators, table):
+    """Each once: names of operators, and (operator, attribute, value). What MXNet does not have is left out."""
+    found = {entry for op in operators for entry in table.get(op, [op] if lists.is_of_mxnet(op) else [])}
+    return sorted(found, key=str)
+
+
+def _plain(entries):
+    return [entry for entry in entries if isinstance(entry, str)]
+
+
+def _kept(entries):
+    """The options that leave these operators in float32."""
+    conditions = [(op, attribute, [value]) for op, attribute, value in (e for e in entries if not isinstance(e, str))]
+    return {"fp32_ops": _plain(entries), "conditional_fp32_ops": conditions}
+
+
+def _forced(entries, dtype):
+    """The option that makes operators with such attributes low."""
+    conditions = [entry for entry in entries if not isinstance(entry, str)]
+    queries = (NodeQuery(op=op, attrs={attribute: value}, optional=True) for op, attribute, value in conditions)
+    return {"force": dict.fromkeys(queries, dtype)} if conditions else {}
