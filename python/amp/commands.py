@@ -200,6 +200,8 @@ def _add_diff(commands):
     command = _add_command(commands, "diff", inspecting.diff, "Show casts and dtypes in which two models differ.")
     text = "two models: each a prefix or a symbol file, with a parameter file behind it or beside it"
     command.add_argument("models", nargs="+", metavar="MODEL", help=text)
+    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page")
+    _add_force(command)
     _add_json(command)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from ._arrays import readable_dict
-from ._options.conversion import TARGETS, by_name, check_options, declared_dtype, is_float, is_one_dtype
+from ._options.conversion import TARGETS, by_name, checked_options, declared_dtype, is_float, is_one_dtype
 from ._options.signatures import MXNETS, with_options
 from .base import ArgumentError, GraphError, dtype_name, log
 from .sym import Symbol, Variable, amp_cast
@@ -145,8 +145,17 @@ def _convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options
 
 
 def _run(sym, options, convert_with):
-    checked, unmatched = check_options(sym, options)
-    model = convert_with(checked)
+    checked, unmatched, problems = checked_options(sym, options)
+    model = {}
+    try:
+        model = convert_with(checked)
+    except ArgumentError as error:  # what only the extension knows belongs to the same list
+        problems.append(str(error))
+    except GraphError:
+        if not problems:
+            raise
+    if problems:
+        raise ArgumentError("\n".join(problems))
     model["unknown_names"] = [*model["unknown_names"], *unmatched]
     log("converted to %s, policy %s", checked.get("target_dtype", "bfloat16"), checked.get("policy", "default"))
     return model

@@ -15,8 +15,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "python" / "amp")]
 
-import amp  # noqa: E402
 from benchmarks.compare.networks import NETWORKS, inputs_of, parameters_of, symbol_of  # noqa: E402
+
+import amp  # noqa: E402
 
 BATCHES = (1, 3, 8, 16)
 CLASS = "avx512_bf16_fast"  # with own kernels of bfloat16

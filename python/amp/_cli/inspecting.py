@@ -3,12 +3,13 @@
 import os
 
 from .. import _core, inspection, report
+from .._difference_page import page
 from .._facts_text import print_facts, size_text
 from ..base import ArgumentError
 from . import differences, models
 from .converting import converted_model
 from .inputs import types_of
-from .outputs import print_json
+from .outputs import output_file, print_json, write_text
 
 _SHOWN = 40
 
@@ -101,11 +102,16 @@ def diff(options):
         raise ArgumentError(
             f"expected two models, got {len(found_models)}: each a prefix, or a symbol file and its parameters"
         )
+    output = options.output and output_file(options.output, [".html"], options.force)
     found = differences.compare(*(models.load(files) for files in found_models))
+    if output:
+        write_text(output, page(found, [os.path.basename(files.symbol) for files in found_models]))
     if options.json:
-        print_json("diff", {**found, "files": [list(files) for files in found_models]})
+        print_json("diff", {**found, "files": [list(files) for files in found_models], "wrote": output})
         return
     _print_differences(found)
+    if output:
+        print(f"wrote {output}")
 
 
 def _print_differences(found):

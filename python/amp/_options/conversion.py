@@ -28,10 +28,18 @@ CATEGORIES = ("allow", "infer", "deny")
 
 
 def check_options(sym, given):
-    """(options, regular expressions among the excluded names that match nothing).
+    """What `checked_options` gives, without mistakes: all of them are in one ArgumentError."""
+    options, unmatched, problems = checked_options(sym, given)
+    if problems:
+        raise ArgumentError("\n".join(problems))
+    return options, unmatched
+
+
+def checked_options(sym, given):
+    """(options, regular expressions among the excluded names that match nothing, mistakes as texts).
 
     `given` is {option: value} with the keys of OPTIONS, `emulate`, `ignore_unknown_names` and `report`, all of them
-    optional. All mistakes are in one ArgumentError; the extension looks up names of operators, nodes and outputs.
+    optional. The extension looks up names of operators, nodes and outputs.
     """
     given = {key: value for key, value in given.items() if value is not None}
     nodes = _Nodes(sym)
@@ -43,9 +51,7 @@ def check_options(sym, given):
             problems.append(str(error))
     if not given.get("ignore_unknown_names"):
         problems += [f"no operator of the model has a name that matches {text!r}" for text in nodes.unmatched]
-    if problems:
-        raise ArgumentError("\n".join(problems))
-    return options, nodes.unmatched
+    return options, nodes.unmatched, problems
 
 
 def _check_for(key):

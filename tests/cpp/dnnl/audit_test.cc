@@ -103,9 +103,14 @@ TEST(AuditTest, FindsWhatIsPlanted) {
 }
 
 TEST(AuditTest, ComparesEveryFact) {
-  const PlanStep planned{
-      .node = "fc", .kind = "inner_product", .implementation = "jit", .primitive_kind = "inner_product"};
-  const ExecutedStep same{.kind = "inner_product", .implementation = "jit", .fpmath = "strict"};
+  PlanStep planned;
+  planned.node = "fc";
+  planned.kind = planned.primitive_kind = "inner_product";
+  planned.implementation = "jit";
+  ExecutedStep same;
+  same.kind = "inner_product";
+  same.implementation = "jit";
+  same.fpmath = "strict";
   const auto count = [&](const PlanStep& plan, const ExecutedStep& ran) {
     return Audit({plan}, {ran})[0].differences.size();
   };

@@ -86,8 +86,6 @@ TestModel OneLayer(std::int64_t channels) {
   TestModel m;
   const Symbol x = Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}});
   m.types["x"] = F32({2, channels, 6, 5});
-  m.types["w"] = {};
-  m.types.erase("w");
   m.params.args["w"] = Random({DType::kBFloat16, {kChannels, channels, 1, 1}}, 3, 0.3f);
   m.symbol =
       Op("Convolution", "layer", {x, Var("w")}, {{"kernel", "(1, 1)"}, {"num_filter", "9"}, {"no_bias", "True"}});
@@ -165,7 +163,7 @@ TEST(CheckKernelsTest, PlansInFloat32CheckNothing) {
 
 TEST(CheckKernelsTest, SmallProgramsAreSmallAndOdd) {
   const IntTuple ones{1, 1}, zeros{0, 0};
-  Step step{ConvolutionSpec{ones, zeros, ones, ones}, {0, 1, 2}, {3}};
+  const Step step{ConvolutionSpec{ones, zeros, ones, ones}, {0, 1, 2}, {3}, 0, ""};
   const StepTypes types{{F32({16, 512, 56, 56}), F32({256, 512, 3, 3}), F32({256})}, {F32({16, 256, 56, 56})}};
   const std::vector<TypedStep> chain{{step, types}};
   const auto program = SmallProgram(chain, SmallSizes::All()[0]);

@@ -301,6 +301,16 @@ def test_diff_of_policies(capsys, models):
     assert ["digits_flatten0_flatten0_output", "bfloat16", "->", "float32"] in tables["tensors of another dtype (2)"]
 
 
+def test_diff_writes_a_page(capsys, models, tmp_path):
+    path = tmp_path / "page.html"
+    code, printed, _ = run(capsys, "diff", models[0], models[1], "-o", path)
+    assert code == 0 and f"wrote {path}" in printed
+    page = path.read_text()
+    assert "Casts added" in page and "bfloat16" in page
+    assert "http" not in page and "<script" not in page  # no network access
+    assert "page.html" in fails(capsys, "diff", models[0], models[1], "-o", path)  # it is there
+
+
 def test_diff_of_equal_models(capsys, models, tmp_path):
     amp.save_checkpoint(tmp_path / "copy", 0, *amp.load_checkpoint(models[1], 0))
     for first, second in ((models[0], models[0]), (models[1], tmp_path / "copy")):
