@@ -58,8 +58,8 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import model_zoo as model_zoo
     from . import profiling as profiling
     from . import report as report
+    from ._options.peers import peer_policy as peer_policy
     from ._options.typed import ConversionOptions as ConversionOptions
-    from .peers import peer_policy as peer_policy
     from .report import ConversionReport as ConversionReport
     from .trust import compare as compare
     from .trust import error_bound as error_bound
@@ -131,7 +131,7 @@ _HOMES = {
     "ConversionReport": "report",
     "compare": "trust",
     "error_bound": "trust",
-    "peer_policy": "peers",
+    "peer_policy": "_options.peers",
     "sensitivity": "trust",
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import readable
+from ._execution.audited_runs import AuditedRuns
 from ._execution.bound_model import BoundModel
 from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
@@ -23,7 +24,7 @@ from ._options.executor import (
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError, InternalError, log
+from .base import ArgumentError, log
 from .sym import Symbol
 from .sym.slots import inputs_of
 
@@ -82,7 +83,6 @@ class Executor(BoundModel):
     """
 
     _OWNED = ("_handle", "_origin")
-    _unaudited = False  # what to do about differences that the next run shows
     _with_gradients = None  # amp.TrainingExecutor, which sets it
 
     def __init__(
@@ -115,7 +115,8 @@ class Executor(BoundModel):
             return bind(symbol, arrays, arrays, input_types, **options)
 
         handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
-        self._audit_mode = self._unaudited = options.get("audit", False)
+        if options.get("audit"):
+            handle = AuditedRuns(handle, options["audit"])
         self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
         log("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
 
@@ -141,11 +142,6 @@ class Executor(BoundModel):
         ('fc', 'inner_product', 'float32', True)
         """
         return self._handle.audit()
-
-    def _after_run(self):
-        mode, self._unaudited = self._unaudited, False
-        if mode:
-            report_differences(self.audit(), mode)
 
     def run_monitored(
         self,
@@ -185,7 +181,6 @@ class Executor(BoundModel):
         changed = {**require_shapes({} if input_shapes is None else input_shapes), **require_shapes(shapes)}
         reshaped = Executor.__new__(Executor)
         reshaped._set(self._handle.reshape(changed), self._accepted_names)
-        reshaped._audit_mode = reshaped._unaudited = self._audit_mode
         reshaped._origin = self._origin.with_shapes(changed)
         return reshaped
 
@@ -218,17 +213,6 @@ def warn(notice):
     """Warns the caller of a constructor."""
     if notice:
         warnings.warn(notice, stacklevel=3)
-
-
-def report_differences(steps, mode):
-    """Warns of the differences of an audit, or raises InternalError in mode 'strict'."""
-    different = [f"{step['node']!r} ({step['kind']}): {step['difference']}" for step in steps if not step["equal"]]
-    if not different:
-        return
-    text = f"{len(different)} of {len(steps)} steps ran something else than was planned: {'; '.join(different[:5])}"
-    if mode == "strict":
-        raise InternalError(text)
-    warnings.warn(text, stacklevel=4)
 
 
 def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes):

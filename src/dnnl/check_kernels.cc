@@ -38,7 +38,7 @@ double CpuSeconds() {
 
 // ---- small programs ----
 
-Program InFloat32(Program program) {
+Program WithFloat32(Program program) {
   for (Value& value : program.values) {
     if (IsLowPrecision(value.type.dtype)) value.type.dtype = DType::kFloat32;
   }
@@ -175,7 +175,7 @@ std::optional<bool> IsRight(const Candidate& candidate) {
     const Arrays operands = OperandsOf(*program);
     SmallRun low(*program, candidate, candidate.layer_kernel, operands);
     if (!low.is_possible() || !low.Uses(candidate.recorded)) continue;
-    SmallRun wide(InFloat32(*program), candidate, "", operands);
+    SmallRun wide(WithFloat32(*program), candidate, "", operands);
     if (!wide.is_possible()) continue;
     return AreAlike(wide.Run(), low.Run());
   }
@@ -188,7 +188,7 @@ bool IsLow(const StepTypes& types) {
          std::any_of(types.outputs.begin(), types.outputs.end(), is_low);
 }
 
-// Those that the record does not know, each once.
+// The kernels that the record does not know, each once.
 std::vector<Candidate> Unknown(const LaidOutProgram& program, const std::vector<LayerDecision>& decisions,
                                const KernelRecord& record) {
   std::vector<Candidate> unknown;

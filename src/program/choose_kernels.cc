@@ -187,7 +187,7 @@ class KernelChoices {
     work_[id] = work;
     decisions_.back().work = std::move(work);
   }
-  // Of a step that a kernel computes with others, all of them.
+  // Adds the step; all of them where a kernel computes it with others.
   void AddTyped(StepId id, std::vector<TypedStep>* work) const {
     const Step& step = graph_.step(id);
     if (std::holds_alternative<FusedLayerSpec>(step.spec)) {

@@ -36,12 +36,12 @@ struct Window {
 Dims DimsBehind(const Shape& shape, int first) { return {shape.dims().begin() + first, shape.dims().end()}; }
 
 template <class Spec>
-Window WindowOf(const Spec& spec, const Shape& weights, std::size_t axes) {
+Window SmallWindowOf(const Spec& spec, const Shape& weights, std::size_t axes) {
   return {DimsBehind(weights, weights.rank() - static_cast<int>(axes)), spec.strides, spec.dilates, spec.pads_begin,
           spec.pads_end};
 }
 
-Window WindowOf(const PoolingSpec& spec) {
+Window SmallWindowOf(const PoolingSpec& spec) {
   return {spec.kernel, spec.strides, Dims(spec.kernel.size()), spec.pads_begin, spec.pads_end};
 }
 
@@ -134,7 +134,7 @@ class Shrinking {
   bool ShrinkConvolution(const Spec& spec, bool spreads) {
     Shape& weights = small_.inputs[1].shape;
     SmallSource()[0] = SmallResult()[0] = source_ ? (*source_)[0] : 1;
-    ShrinkWindow(WindowOf(spec, weights, spec.strides.size()), spreads);
+    ShrinkWindow(SmallWindowOf(spec, weights, spec.strides.size()), spreads);
     return ShrinkChannels(&weights);
   }
 
@@ -143,7 +143,7 @@ class Shrinking {
     Shape weights = Result(), gradient = types_.inputs[1].shape;
     std::swap(small_.outputs[0].shape, gradient);  // as of the convolution
     SmallSource()[0] = SmallResult()[0] = std::min<std::int64_t>(2, Source()[0]);
-    ShrinkWindow(WindowOf(spec, weights, spec.strides.size()), false);
+    ShrinkWindow(SmallWindowOf(spec, weights, spec.strides.size()), false);
     if (!ShrinkChannels(&weights)) return false;
     small_.inputs[1].shape = SmallResult();
     SmallResult() = weights;
@@ -153,7 +153,7 @@ class Shrinking {
   bool ShrinkPooling(const PoolingSpec& spec) {
     SmallSource()[0] = SmallResult()[0] = source_ ? (*source_)[0] : 1;
     SmallSource()[1] = SmallResult()[1] = source_ ? (*source_)[1] : std::min(Source()[1], sizes_.channels);
-    ShrinkWindow(WindowOf(spec), false);
+    ShrinkWindow(SmallWindowOf(spec), false);
     return true;
   }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "python" / "amp")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "python" / "trust")]
 
 from benchmarks.compare.networks import NETWORKS, inputs_of, parameters_of, symbol_of  # noqa: E402
 

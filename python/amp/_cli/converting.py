@@ -5,9 +5,9 @@ import warnings
 from .. import conversion
 from .._facts_text import size_text
 from .._options.conversion import OPTIONS
+from .._options.peers import read_policy
 from ..base import ArgumentError
 from ..executor import with_tiling
-from ..peers import read_policy
 from . import models, outputs
 from .inputs import types_of
 

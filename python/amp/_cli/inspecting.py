@@ -3,11 +3,11 @@
 import os
 
 from .. import _core, inspection, report
-from .._difference_page import page
 from .._facts_text import print_facts, size_text
 from ..base import ArgumentError
 from . import differences, models
 from .converting import converted_model
+from .difference_page import page
 from .inputs import types_of
 from .outputs import output_file, print_json, write_text
 

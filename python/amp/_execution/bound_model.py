@@ -81,17 +81,12 @@ class BoundModel:
         arrays = self._arrange(args, kwargs)
         try:
             if out is None:
-                results = self._handle.run(self._with_held(arrays))
-            else:
-                results = list(out) if isinstance(out, (list, tuple)) else [out]
-                self._handle.run_into(self._with_held(arrays), results)
+                return self._handle.run(self._with_held(arrays))
+            written = list(out) if isinstance(out, (list, tuple)) else [out]
+            self._handle.run_into(self._with_held(arrays), written)
+            return written
         except ArgumentError as error:
             raise ArgumentError(f"{error}{self._hints(dict(zip(self._input_names, arrays)))}") from None
-        self._after_run()
-        return results
-
-    def _after_run(self):
-        """What there is to do once a call has its results."""
 
     def profile(self, *args: ArrayLike | dict[str, ArrayLike], runs: int = 20, **kwargs: ArrayLike) -> Profile:
         """Runs the model `runs` times and once before; returns an `amp.profiling.Profile` of where the time went.

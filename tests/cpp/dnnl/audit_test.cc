@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-std::shared_ptr<const Plan> PlanOf(const TestModel& m) {
+std::shared_ptr<const Plan> AuditedPlanOf(const TestModel& m) {
   const BindOptions options = Mode(NumericMode::kFast);
   const CompileOptions compile = CompileOptionsFor(options, nullptr);
   return MakePlan(BindModel(GivenModel{m.symbol, m.params, ""}, m.types, compile));
@@ -47,7 +47,7 @@ dnnl::primitive OtherProduct(dnnl::fpmath_mode mode, dnnl::memory::data_type wei
   return dnnl::inner_product_forward(pd);
 }
 
-TestModel Dense() {
+TestModel OneDenseLayer() {
   TestModel m;
   m.symbol =
       Op("Activation", "relu", {Op("FullyConnected", "fc", {Var("x")}, {{"num_hidden", "6"}})}, {{"act_type", "relu"}});
@@ -73,15 +73,15 @@ std::string DifferencesOfFirst(const std::vector<AuditedStep>& steps) {
 }
 
 TEST(AuditTest, FindsNoDifferenceWhereThereIsNone) {
-  for (const TestModel& m : {Dense(), SmallNet()}) {
-    for (const AuditedStep& step : AuditOf(PlanOf(m))) {
+  for (const TestModel& m : {OneDenseLayer(), SmallNet()}) {
+    for (const AuditedStep& step : AuditOf(AuditedPlanOf(m))) {
       EXPECT_TRUE(step.differences.empty()) << step.planned.node << ": " << step.differences[0];
     }
   }
 }
 
 TEST(AuditTest, ReadsFactsOfThePrimitive) {
-  const std::vector<AuditedStep> steps = AuditOf(PlanOf(Dense()));
+  const std::vector<AuditedStep> steps = AuditOf(AuditedPlanOf(OneDenseLayer()));
   ASSERT_EQ(steps.size(), 1u);
   const ExecutedStep& ran = steps[0].executed;
   EXPECT_EQ(ran.kind, "inner_product");
@@ -94,7 +94,7 @@ TEST(AuditTest, ReadsFactsOfThePrimitive) {
 
 TEST(AuditTest, FindsWhatIsPlanted) {
   using enum dnnl::memory::data_type;
-  const auto plan = PlanOf(Dense());
+  const auto plan = AuditedPlanOf(OneDenseLayer());
   const std::string lost =
       DifferencesOfFirst(AuditOf(WithPlanted(*plan, OtherProduct(dnnl::fpmath_mode::strict, f32))));
   EXPECT_NE(lost.find("post-ops: planned eltwise_relu, ran none"), std::string::npos) << lost;
@@ -137,7 +137,7 @@ TEST(AuditTest, ComparesEveryFact) {
 }
 
 TEST(AuditTest, NeedsARun) {
-  const auto run = Bind(Dense());
+  const auto run = Bind(OneDenseLayer());
   EXPECT_THROW(run->AuditLastRun(), ArgumentError);
   RunOnce(*run);
   EXPECT_EQ(run->AuditLastRun().size(), run->summary().steps.size());

@@ -16,7 +16,7 @@ using namespace testing;
 
 // 1x1 convolutions of bfloat16 to nine channels, which no other test has. One of the two kernels loses the last
 // channel of odd numbers of channels: a fault as of a kernel's edge.
-constexpr std::int64_t kChannels = 9;
+constexpr std::int64_t kPlantedChannels = 9;
 constexpr const char *kRight = "planted_right", *kWrong = "planted_wrong";
 
 class PlantedKernel : public OwnKernel {
@@ -28,10 +28,10 @@ class PlantedKernel : public OwnKernel {
     auto* y = static_cast<std::uint16_t*>(operands.output());
     const std::int64_t added = is_wrong_ ? in_ / 2 * 2 : in_;
     for (std::int64_t row = 0; row < rows_; ++row) {
-      for (std::int64_t o = 0; o < kChannels; ++o) {
+      for (std::int64_t o = 0; o < kPlantedChannels; ++o) {
         float sum = 0;
         for (std::int64_t i = 0; i < added; ++i) sum += kernels::BF16ToFloat(x[row * in_ + i]) * w[o * in_ + i];
-        y[row * kChannels + o] = kernels::FloatToBF16(sum);
+        y[row * kPlantedChannels + o] = kernels::FloatToBF16(sum);
       }
     }
   }
@@ -55,7 +55,7 @@ class PlantedLayer : public Layer {
   bool Writes(const StridedTensor&) const override { return false; }
   OperandLayout LayoutOfResult() const override { return OperandLayout::kChannelsLast; }
   PackedWeights Pack(std::size_t) const override {
-    const auto bytes = static_cast<std::size_t>(in_ * kChannels) * sizeof(float);
+    const auto bytes = static_cast<std::size_t>(in_ * kPlantedChannels) * sizeof(float);
     return {"planted", bytes, [bytes](const float* weights, void* packed) { std::memcpy(packed, weights, bytes); }};
   }
   std::unique_ptr<const OwnKernel> Make(const LayerOperands&) const override {
@@ -75,31 +75,31 @@ std::optional<LayerMatch> MatchPlanted(const LayerSite& site) {
   const StepTypes types = site.types();
   const Shape &source = types.inputs[0].shape, &result = types.outputs[0].shape;
   const bool is_low = types.inputs[0].dtype == DType::kBFloat16 && types.outputs[0].dtype == DType::kBFloat16;
-  if (!is_low || types.inputs[1].shape != Shape{kChannels, source[1], 1, 1} || result[2] != source[2])
+  if (!is_low || types.inputs[1].shape != Shape{kPlantedChannels, source[1], 1, 1} || result[2] != source[2])
     return std::nullopt;
   return LayerMatch{site.step, std::make_shared<PlantedLayer>(source[0] * source[2] * source[3], source[1], kIsWrong)};
 }
 
 const bool kPlanted = RegisterLayerKernels({{kRight, MatchPlanted<false>, 1}, {kWrong, MatchPlanted<true>, 1}});
 
-TestModel OneLayer(std::int64_t channels) {
+TestModel NineChannels(std::int64_t channels) {
   TestModel m;
   const Symbol x = Op("amp_cast", "low", {Var("x")}, {{"dtype", "bfloat16"}});
   m.types["x"] = F32({2, channels, 6, 5});
-  m.params.args["w"] = Random({DType::kBFloat16, {kChannels, channels, 1, 1}}, 3, 0.3f);
+  m.params.args["w"] = Random({DType::kBFloat16, {kPlantedChannels, channels, 1, 1}}, 3, 0.3f);
   m.symbol =
       Op("Convolution", "layer", {x, Var("w")}, {{"kernel", "(1, 1)"}, {"num_filter", "9"}, {"no_bias", "True"}});
   return m;
 }
 
-std::shared_ptr<const Plan> PlanWith(const std::string& kernel, const std::shared_ptr<KernelRecord>& record,
-                                     const TestModel& m) {
+std::shared_ptr<const Plan> PlanWithRecord(const std::string& kernel, const std::shared_ptr<KernelRecord>& record,
+                                           const TestModel& m) {
   CompileOptions compile = CompileOptionsFor(Forced(kernel, 1), nullptr);
   compile.kernel_record = record;
   return MakePlan(BindModel(GivenModel{m.symbol, m.params, ""}, m.types, compile));
 }
 
-std::string ImplementationOf(const Plan& plan, const std::string& node) {
+std::string KernelOf(const Plan& plan, const std::string& node) {
   for (const PlanStep& step : plan.summary.steps) {
     if (step.node == node && step.kind == "convolution") return step.implementation;
   }
@@ -108,7 +108,7 @@ std::string ImplementationOf(const Plan& plan, const std::string& node) {
 
 TEST(CheckKernelsTest, ARightKernelIsUsed) {
   const auto record = std::make_shared<KernelRecord>();
-  EXPECT_EQ(ImplementationOf(*PlanWith(kRight, record, OneLayer(33)), "layer"), std::string("own:") + kRight);
+  EXPECT_EQ(KernelOf(*PlanWithRecord(kRight, record, NineChannels(33)), "layer"), std::string("own:") + kRight);
   EXPECT_EQ(record->Find(std::string("own:") + kRight), true);
 }
 
@@ -119,7 +119,7 @@ TEST(CheckKernelsTest, AWrongKernelIsFoundAndReplaced) {
       std::make_shared<KernelRecord>(KernelRecord::Known(), [&](const KernelRecord::Known&) { ++kept; });
   ::testing::internal::CaptureStderr();
   for (int plan = 0; plan < 2; ++plan) {
-    EXPECT_NE(ImplementationOf(*PlanWith(kWrong, record, OneLayer(64)), "layer"), std::string("own:") + kWrong);
+    EXPECT_NE(KernelOf(*PlanWithRecord(kWrong, record, NineChannels(64)), "layer"), std::string("own:") + kWrong);
   }
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(record->Find(std::string("own:") + kWrong), false);
@@ -129,20 +129,20 @@ TEST(CheckKernelsTest, AWrongKernelIsFoundAndReplaced) {
 }
 
 TEST(CheckKernelsTest, WithoutARecordNothingIsChecked) {
-  EXPECT_EQ(ImplementationOf(*PlanWith(kWrong, nullptr, OneLayer(64)), "layer"), std::string("own:") + kWrong);
+  EXPECT_EQ(KernelOf(*PlanWithRecord(kWrong, nullptr, NineChannels(64)), "layer"), std::string("own:") + kWrong);
 }
 
 // What another process found out about a kernel of oneDNN: the node runs in float32 then.
 TEST(CheckKernelsTest, AWrongKernelOfOneDnnIsReplacedByFloat32) {
-  const TestModel m = OneLayer(64);
-  const auto right = PlanWith("", std::make_shared<KernelRecord>(), m);
-  const std::string name = ImplementationOf(*right, "layer");
+  const TestModel m = NineChannels(64);
+  const auto right = PlanWithRecord("", std::make_shared<KernelRecord>(), m);
+  const std::string name = KernelOf(*right, "layer");
   KernelRecord::Known known;
   for (const char* types : {"bfloat16-bfloat16", "bfloat16-float32"}) {
     known["convolution " + name + " " + types] = false;
   }
   ::testing::internal::CaptureStderr();
-  const auto plan = PlanWith("", std::make_shared<KernelRecord>(known), m);
+  const auto plan = PlanWithRecord("", std::make_shared<KernelRecord>(known), m);
   const bool was_low = !::testing::internal::GetCapturedStderr().empty();
   const auto& steps = plan->summary.steps;
   const auto layer = std::ranges::find_if(
@@ -157,7 +157,7 @@ TEST(CheckKernelsTest, AWrongKernelOfOneDnnIsReplacedByFloat32) {
 
 TEST(CheckKernelsTest, PlansInFloat32CheckNothing) {
   const auto record = std::make_shared<KernelRecord>();
-  PlanWith("", record, SmallNet());
+  PlanWithRecord("", record, SmallNet());
   EXPECT_EQ(record->seconds(), 0);
 }
 

@@ -1,6 +1,6 @@
 """Operators that other programs list, and those of MXNet that do the same. See `peers`."""
 
-from . import _core
+from .. import _core
 
 
 def is_of_mxnet(operator):

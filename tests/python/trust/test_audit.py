@@ -182,7 +182,7 @@ def test_a_difference_is_a_warning_or_an_error_that_names_it():
     data = np.ones((2, 4), "f")
     warns, raises = (amp.Executor(*model, shapes, audit=mode) for mode in ("warn", "strict"))
     for run in (warns, raises):
-        run._handle = PlantedHandle(run._handle)
+        run._handle._handle = PlantedHandle(run._handle._handle)
     with pytest.warns(UserWarning, match="'fc'.*fpmath"):
         warns(data)
     with warnings.catch_warnings():

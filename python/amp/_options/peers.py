@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from . import _peer_lists as lists
-from ._options.nodes import NodeQuery
-from .base import ArgumentError, did_you_mean
+from ..base import ArgumentError, did_you_mean
+from . import peer_lists as lists
+from .nodes import NodeQuery
 
 if TYPE_CHECKING:
     from typing import Any
