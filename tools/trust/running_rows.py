@@ -1,8 +1,9 @@
-"""Rows of `make trust-report` about runs: audit, checked kernels, bits in every batch, policies of other programs.
+"""Rows about runs: audits, kernels that are checked by value, bits of rows in every batch.
 
-python tools/trust/running.py [network ...]
+cd tools && ../.venv/bin/python -m trust.running_rows resnet50_v1    # these rows alone, of some networks
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from .report import Row, print_table
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "python" / "trust")]
@@ -24,7 +27,7 @@ CLASS = "avx512_bf16_fast"  # with own kernels of bfloat16
 
 
 def rows(networks=NETWORKS):
-    """[(check, bar, what was seen, whether that meets the bar)]"""
+    """Audits against oneDNN's log, then each network's kernels and bits."""
     yield from audit_rows()
     for network in networks:
         yield checked_kernels_row(network)
@@ -44,10 +47,10 @@ def audit_rows():
         differences += abs(len(lines) - len(by_audit))
         differences += sum(not test_audit.is_as_logged(step, line) for step, line in zip(by_audit, lines))
     seen = f"{primitives} primitives, {differences} differences"
-    yield f"audit: {len(found)} runs against ONEDNN_VERBOSE", "0 differences", seen, differences == 0
+    yield Row(f"audit: {len(found)} runs against ONEDNN_VERBOSE", "0 differences", seen, differences == 0)
     found, _ = test_audit.logged(low=False, ONEDNN_DEFAULT_FPMATH_MODE="BF16")
     carry = sum("fpmath" in line[7] for lines, _ in found.values() for line in lines)
-    yield "audit: ONEDNN_DEFAULT_FPMATH_MODE=BF16", "no primitive carries it", f"{carry} do", carry == 0
+    yield Row("audit: ONEDNN_DEFAULT_FPMATH_MODE=BF16", "no primitive carries it", f"{carry} do", carry == 0)
 
 
 # Binds a model in an empty cache folder and prints how long the checks took. Times are of the CPU.
@@ -65,8 +68,7 @@ print("FOUND " + json.dumps(amp._core.checked_kernels()))
 
 
 def checked_kernels_row(network):
-    import json
-
+    """Kinds of kernels of a network, and the CPU time that checking them took, in a process that knows none."""
     with tempfile.TemporaryDirectory() as folder:
         code = CHECKS.format(root=str(ROOT), network=network, machine=CLASS)
         environment = {**os.environ, "XDG_CACHE_HOME": folder}
@@ -75,17 +77,15 @@ def checked_kernels_row(network):
     wrong = [name for name, is_right in found["kernels"].items() if not is_right]
     milliseconds = 1000 * found["seconds"]
     seen = f"{len(found['kernels'])} kinds in {milliseconds:.0f} ms of CPU, {len(wrong)} wrong"
-    return f"kernels by value: {network}", "300 ms, none wrong", seen, milliseconds <= 300 and not wrong
+    return Row(f"kernels by value: {network}", "300 ms, none wrong", seen, milliseconds <= 300 and not wrong)
 
 
-def batch_row(network, target=None):
-    """Bits of rows in several batches, and what a row costs beside the plain executor of the largest batch."""
+def batch_row(network):
+    """Bits of the rows of several batches in bfloat16, and what that costs beside mode exact at the largest batch."""
     symbol = symbol_of(network)
-    model = (symbol, *parameters_of(network, symbol))
-    if target:
-        model = amp.convert_model(*model, target_dtype=target, cast_params_offline=True)
+    model = amp.convert_model(symbol, *parameters_of(network, symbol), cast_params_offline=True)
     data = inputs_of(network, max(BATCHES))
-    run, first, same, seconds = None, None, True, 0
+    run, known, same, seconds = None, None, True, 0
     for batch in BATCHES:
         part = {name: np.ascontiguousarray(array[:batch]) for name, array in data.items()}
         shapes = {name: array.shape for name, array in part.items()}
@@ -93,22 +93,18 @@ def batch_row(network, target=None):
         begin = time.perf_counter()
         results = [result.asnumpy() for result in run(part)]
         seconds = time.perf_counter() - begin
-        first = first or results
-        same = same and all(a[:1].tobytes() == b.tobytes() for a, b in zip(results, first))
+        known = known or [result[:0] for result in results]
+        same = same and all(a[: len(b)].tobytes() == b.tobytes() for a, b in zip(results, known))
+        known = results
     plain = amp.Executor(*model, shapes, mode="exact")
     plain(part)
     begin = time.perf_counter()
     plain(part)
     cost = seconds / (time.perf_counter() - begin)
     check = f"batch_invariant: {network}, batches {', '.join(map(str, BATCHES))}"
-    seen = f"{'equal' if same else 'OTHER'} bits; takes {cost:.2f} of the time of mode exact at batch {max(BATCHES)}"
-    return check, "equal bits", seen, same
-
-
-def main():
-    for row in rows(sys.argv[1:] or NETWORKS):
-        print(" | ".join(str(cell) for cell in row), flush=True)
+    seen = f"{'equal' if same else 'other'} bits; takes {cost:.2f} of the time of mode exact at batch {max(BATCHES)}"
+    return Row(check, "equal bits", seen, same)
 
 
 if __name__ == "__main__":
-    main()
+    print_table(rows(sys.argv[1:] or NETWORKS))
