@@ -165,21 +165,21 @@ bool AreAlike(const NDArray& expected, const NDArray& actual) {
 
 // ---- the kernels of a program ----
 
-// nullopt: there is no small work that it does.
-std::optional<bool> IsRight(const Candidate& candidate) {
+// "right", "wrong" or "unchecked", see KernelRecord.
+const char* VerdictOf(const Candidate& candidate) {
   const double begin = CpuSeconds();
   for (const SmallSizes& sizes : SmallSizes::All()) {
     if (CpuSeconds() - begin > kSecondsOfKind / 2) break;
     const std::optional<Program> program = SmallProgram(candidate.work, sizes);
-    if (!program) return std::nullopt;
+    if (!program) break;
     const Arrays operands = OperandsOf(*program);
     SmallRun low(*program, candidate, candidate.layer_kernel, operands);
     if (!low.is_possible() || !low.Uses(candidate.recorded)) continue;
     SmallRun wide(WithFloat32(*program), candidate, "", operands);
     if (!wide.is_possible()) continue;
-    return AreAlike(wide.Run(), low.Run());
+    return AreAlike(wide.Run(), low.Run()) ? "right" : "wrong";
   }
-  return std::nullopt;
+  return "unchecked";
 }
 
 bool IsLow(const StepTypes& types) {
@@ -194,7 +194,7 @@ std::vector<Candidate> Unknown(const LaidOutProgram& program, const std::vector<
   std::vector<Candidate> unknown;
   std::set<std::string> seen;
   const auto add = [&](Candidate candidate) {
-    if (record.Find(candidate.recorded) || !seen.insert(candidate.recorded).second) return;
+    if (!record.Find(candidate.recorded).empty() || !seen.insert(candidate.recorded).second) return;
     unknown.push_back(std::move(candidate));
   };
   for (const LayerDecision& decision : decisions) {
@@ -231,9 +231,8 @@ void CheckKernels(const LaidOutProgram& program, const std::vector<LayerDecision
   for (const Candidate& candidate : Unknown(program, decisions, *record)) {
     if (record->seconds() > kSecondsInAll - kSecondsOfKind) break;
     const double begin = CpuSeconds();
-    const std::optional<bool> is_right = IsRight(candidate);
+    checked[candidate.recorded] = VerdictOf(candidate);
     record->AddSeconds(CpuSeconds() - begin);
-    if (is_right) checked[candidate.recorded] = *is_right;
   }
   record->Add(checked);
 }

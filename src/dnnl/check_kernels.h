@@ -16,8 +16,7 @@ namespace amp::onednn {
 std::string RecordedKernel(const LaidOutProgram& program, std::size_t i);
 
 // Runs kernels of the program that the record does not know on small tensors of odd sizes, within a budget of CPU time,
-// and notes which are right. What finds no time, or has no such sizes, stays unknown. One line on stderr tells of each
-// kernel that is wrong. `decisions` say what own layer kernels compute.
+// and notes which are right. What finds no time stays unknown. `decisions` say what own layer kernels compute.
 void CheckKernels(const LaidOutProgram& program, const std::vector<LayerDecision>& decisions, KernelRecord* record);
 
 }  // namespace amp::onednn

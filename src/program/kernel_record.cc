@@ -2,10 +2,10 @@
 
 namespace amp {
 
-std::optional<bool> KernelRecord::Find(const std::string& kernel) const {
+std::string KernelRecord::Find(const std::string& kernel) const {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(kernel);
-  return found == known_.end() ? std::nullopt : std::optional(found->second);
+  return found == known_.end() ? "" : found->second;
 }
 
 KernelRecord::Known KernelRecord::known() const {
@@ -16,7 +16,7 @@ KernelRecord::Known KernelRecord::known() const {
 void KernelRecord::Add(const Known& checked) {
   if (checked.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const auto& [kernel, is_right] : checked) known_[kernel] = is_right;
+  for (const auto& [kernel, verdict] : checked) known_[kernel] = verdict;
   if (keep_) keep_(known_);
 }
 

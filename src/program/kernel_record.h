@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -13,14 +12,15 @@ namespace amp {
 
 class KernelRecord {
  public:
-  using Known = std::map<std::string, bool>;  // by the kernel's name: whether its results are right
+  // "right", "wrong", or "unchecked" where nothing small was found that it computes; by the kernel's name.
+  using Known = std::map<std::string, std::string>;
   // `keep` is given all that is known, when something new is.
   explicit KernelRecord(Known known = {}, std::function<void(const Known&)> keep = nullptr)
       : known_(std::move(known)), keep_(std::move(keep)) {}
 
-  // nullopt: it was not checked yet.
-  std::optional<bool> Find(const std::string& kernel) const;
-  bool IsWrong(const std::string& kernel) const { return Find(kernel) == false; }
+  // "": it was not looked at yet.
+  std::string Find(const std::string& kernel) const;
+  bool IsWrong(const std::string& kernel) const { return Find(kernel) == "wrong"; }
   Known known() const;
   // What is new goes to whoever keeps it.
   void Add(const Known& checked);

@@ -34,7 +34,9 @@ class AuditedRuns:
         different = [f"{step['node']!r} ({step['kind']}): {step['difference']}" for step in steps if not step["equal"]]
         if not different:
             return
-        text = f"{len(different)} of {len(steps)} steps ran something else than was planned: {'; '.join(different[:5])}"
+        text = "; ".join(different[:5])
         if self._mode == "strict":
-            raise InternalError(text)
-        warnings.warn(text, stacklevel=4)
+            raise InternalError(f"{len(different)} of {len(steps)} steps ran something else than was planned: {text}")
+        warnings.warn(
+            f"{len(different)} of {len(steps)} steps ran something else than was planned: {text}", stacklevel=4
+        )

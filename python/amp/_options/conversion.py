@@ -85,7 +85,7 @@ class _Nodes:
                 self.unmatched.append(str(name))
             return found
         if not isinstance(name, re.Pattern) or not isinstance(name.pattern, str):
-            raise ArgumentError(f"{what}: expected names, regular expressions (re.compile) or NodeQuery, got {name!r}")
+            raise ArgumentError(f"{what}: expected names or regular expressions (re.compile), got {name!r}")
         found = [node for node in self._names if name.fullmatch(node)]
         if not found:
             self.unmatched.append(name.pattern)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +64,8 @@ class NodeQuery:
 
 
 def _nodes_of(sym):
+    import json  # needed here only
+
     nodes = json.loads(sym.tojson())["nodes"]
     return [{**node, "attrs": node.get("attrs", node.get("param", {}))} for node in nodes]
 

@@ -95,7 +95,7 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False, count_denormals=False)",
+    "machine='this', tune=False, count_denormals=False, audit=False, batch_invariant=False)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.TrainingExecutor: "(sym, arg_params, aux_params, input_shapes, *, grad_req='write', input_dtypes=None, "
     "backend=None, reduce_precision=None, mode='fast', num_threads=None, tiling_accum=None, tile_k=None, "
@@ -205,12 +205,12 @@ def test_signatures(function):
 
 
 NAMES = """
-ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray OutOfRangeError
-Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block convert_model
+ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray NodeQuery
+OutOfRangeError Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block convert_model
 convert_symbol cpu_info disable_amp
 disable_graphamp dtype_name error_bound gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
-mark_backward model_zoo name nd ndarray save_checkpoint sensitivity sym symbol
+mark_backward model_zoo name nd ndarray peer_policy save_checkpoint sensitivity sym symbol
 """.split()
 
 
@@ -234,7 +234,7 @@ def test_names_of_the_package():
         (mx.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
         (mx.mod.Module, MODULE_MEMBERS),
         (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
-        (amp.Executor, ["reshape", "run_monitored"]),
+        (amp.Executor, ["audit", "reshape", "run_monitored"]),
         (amp.Executor.__base__, BOUND_MODEL_MEMBERS),
         (amp.TrainingExecutor, TRAINING_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
