@@ -189,12 +189,11 @@ class KernelChoices {
   }
   // Adds the step; all of them where a kernel computes it with others.
   void AddTyped(StepId id, std::vector<TypedStep>* work) const {
-    const Step& step = graph_.step(id);
-    if (std::holds_alternative<FusedLayerSpec>(step.spec)) {
-      const std::vector<TypedStep>& known = work_.at(id);
-      work->insert(work->end(), known.begin(), known.end());
+    const auto known = work_.find(id);
+    if (known != work_.end() && std::holds_alternative<FusedLayerSpec>(graph_.step(id).spec)) {
+      work->insert(work->end(), known->second.begin(), known->second.end());
     } else {
-      work->push_back({step, program_.TypesOf(step)});
+      work->push_back({graph_.step(id), program_.TypesOf(graph_.step(id))});
     }
   }
 
