@@ -16,7 +16,7 @@ bool CanShrink(const StepSpec& spec) {
          std::holds_alternative<ScaleShiftSpec>(spec) || std::holds_alternative<SoftmaxSpec>(spec) ||
          std::holds_alternative<LayerNormSpec>(spec) || std::holds_alternative<ReductionSpec>(spec) ||
          std::holds_alternative<PReluSpec>(spec) || std::holds_alternative<MapSpec>(spec) ||
-         std::holds_alternative<CastSpec>(spec);
+         std::holds_alternative<CastSpec>(spec) || std::holds_alternative<AttentionSpec>(spec);
 }
 
 // A window that moves over the axes behind the channels.
@@ -79,7 +79,7 @@ class Shrinking {
         std::holds_alternative<InnerProductSpec>(step_.spec) || std::holds_alternative<MatMulSpec>(step_.spec) ||
         std::holds_alternative<WeightGradientSpec>(step_.spec))
       return 2;
-    return 1;
+    return std::holds_alternative<AttentionSpec>(step_.spec) ? small_.inputs.size() : 1;
   }
 
   bool ShrinkLayer() {
@@ -89,6 +89,7 @@ class Shrinking {
     if (const auto* spec = std::get_if<PoolingSpec>(&step_.spec)) return ShrinkPooling(*spec);
     if (std::holds_alternative<InnerProductSpec>(step_.spec)) return ShrinkDense();
     if (std::holds_alternative<MatMulSpec>(step_.spec)) return ShrinkMatMul();
+    if (const auto* spec = std::get_if<AttentionSpec>(&step_.spec)) return ShrinkAttention(*spec);
     return ShrinkElements();
   }
 
@@ -177,6 +178,28 @@ class Shrinking {
     a[rank - 2] = out[rank - 2] = std::min(out[rank - 2], sizes_.rows);
     a[rank - 1] = b[rank - 2] = std::min(a[rank - 1], sizes_.channels);
     b[rank - 1] = out[rank - 1] = std::min(out[rank - 1], sizes_.results);
+    return true;
+  }
+
+  // Fewer queries, keys, batches and heads, of the same size.
+  bool ShrinkAttention(const AttentionSpec& spec) {
+    if (source_) return false;
+    const auto make_smaller = [](Shape* shape, int axis, std::int64_t size) {
+      (*shape)[axis] = std::min((*shape)[axis], size);
+    };
+    const int batch = spec.interleaved ? 1 : 0, rows = spec.interleaved ? 0 : 2;
+    const std::size_t tensors = spec.interleaved ? 1 : 3;
+    for (std::size_t i = 0; i < small_.inputs.size(); ++i) {
+      Shape* shape = &small_.inputs[i].shape;
+      const bool is_mask = i >= tensors;  // or lengths
+      make_smaller(shape, is_mask ? 0 : batch, 2);
+      make_smaller(shape, is_mask ? 1 : batch + 1, 3);
+      make_smaller(shape, is_mask ? 2 : rows, sizes_.rows);
+      if (is_mask && spec.masking == Masking::kMask) make_smaller(shape, 3, sizes_.rows);
+    }
+    make_smaller(&SmallResult(), batch, 2);
+    make_smaller(&SmallResult(), batch + 1, 3);
+    make_smaller(&SmallResult(), rows, sizes_.rows);
     return true;
   }
 
