@@ -1,4 +1,4 @@
-"""Prints the table of what must hold of comparisons, sensitivities and bounds: `make trust-report`.
+"""Prints the table of what must hold of comparisons, sensitivities, bounds and runs: `make trust-report`.
 
     .venv/bin/python tools/trust_report.py                 # all rows, some minutes
     .venv/bin/python tools/trust_report.py --only compare  # rows of one part
@@ -11,13 +11,18 @@ import argparse
 import sys
 import warnings
 
-from trust import bound_rows, compare_rows, sensitivity_rows
+from trust import bound_rows, compare_rows, running_rows, sensitivity_rows
 from trust.report import print_table
 
 import amp
 
 # {part: function that gives rows}
-PARTS = {"compare": compare_rows.rows, "sensitivity": sensitivity_rows.rows, "bound": bound_rows.rows}
+PARTS = {
+    "compare": compare_rows.rows,
+    "sensitivity": sensitivity_rows.rows,
+    "bound": bound_rows.rows,
+    "running": running_rows.rows,
+}
 
 
 def main():

@@ -206,8 +206,8 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray NodeQuery
-OutOfRangeError Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block convert_model
-convert_symbol cpu_info disable_amp
+OutOfRangeError Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block
+convert_model convert_symbol cpu_info disable_amp
 disable_graphamp dtype_name error_bound gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
 mark_backward model_zoo name nd ndarray peer_policy save_checkpoint sensitivity sym symbol
