@@ -322,7 +322,8 @@ void BindExecutor(py::module_& module) {
         found["seconds"] = record ? record->seconds() : 0;
         return found;
       },
-      "{'kernels': {name: 'right', 'wrong' or 'unchecked'}, 'seconds': of CPU that checks took in this process}: what is "
+      "{'kernels': {name: 'right', 'wrong' or 'unchecked'}, 'seconds': of CPU that checks took in this process}: what "
+      "is "
       "known of kernels of low precision.");
   module.def(
       "kernel_names",
