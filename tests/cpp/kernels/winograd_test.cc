@@ -257,7 +257,7 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-// Those of each position of a result's axis.
+// The taps of each position of a result's axis.
 std::vector<Taps> TapsOfAxis(const Winograd& job, std::int64_t out, std::int64_t pad, std::int64_t window,
                              std::int64_t size, std::int64_t stride) {
   std::vector<Taps> taps(static_cast<std::size_t>(out));
