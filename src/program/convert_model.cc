@@ -18,10 +18,11 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
     model.params.args.erase(name);
     model.params.aux.erase(name);
   }
+  if (report != nullptr) model.folded = converted.new_arrays;
   for (auto& [name, array] : converted.new_arrays) {
     const auto low = converted.folded_weights.find(name);
-    model.params.args[name] =
-        low == converted.folded_weights.end() ? std::move(array) : RoundWithCompensation(array, low->second);
+    const bool is_compensated = low != converted.folded_weights.end() && !options.rounded_to_nearest.contains(name);
+    model.params.args[name] = is_compensated ? RoundWithCompensation(array, low->second) : std::move(array);
   }
   CastArrays(model.casts, &model.params);
   return model;

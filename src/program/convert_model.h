@@ -12,6 +12,8 @@ struct ConvertedModel {
   std::map<std::string, DType> casts;        // parameters cast offline
   std::optional<Prediction> predicted = {};  // see Decision
   std::vector<std::string> unknown_names = {};
+  // Parameters with batch norms in them, before they were rounded; where a report is wanted.
+  std::map<std::string, NDArray> folded = {};
 };
 
 // ConvertSymbol, and the parameters as it says: folded, and cast offline where that was asked for. The arguments are

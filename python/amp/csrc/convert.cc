@@ -54,6 +54,7 @@ py::dict ConvertModel(const Symbol& symbol, const py::dict& args, const py::dict
   result["casts"] = CastsOf(model->casts);
   result["report"] = ReportOf(report);
   result["unknown_names"] = model->unknown_names;
+  result["folded"] = Converted({}, {}, model->folded);
   return result;
 }
 

@@ -39,6 +39,16 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
   return categories;
 }
 
+// {"squared_errors": {tensor: number}, "limit": number, "rounded_to_nearest": weights}
+std::optional<ErrorTarget> AccuracyOf(const py::dict& options) {
+  const auto given = ValueOf<py::dict>(options, "accuracy");
+  if (!given) return std::nullopt;
+  ErrorTarget target;
+  target.squared_errors = (*given)["squared_errors"].cast<std::map<std::string, double>>();
+  target.limit = (*given)["limit"].cast<double>();
+  return target;
+}
+
 }  // namespace
 
 std::map<std::string, DType> DTypeMapOf(const py::dict& dtypes) {
@@ -66,6 +76,11 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.preset = PresetOf(options);
   result.machine = FindMachine(ValueOf<std::string>(options, "machine").value_or("any"), EffectiveThreads(0));
   result.categories = CategoriesOf(options);
+  result.accuracy = AccuracyOf(options);
+  result.keep_decision = FlagOf(options, "keep_decision");
+  if (const auto given = ValueOf<py::dict>(options, "accuracy")) {
+    result.rounded_to_nearest = (*given)["rounded_to_nearest"].cast<std::set<std::string>>();
+  }
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");
   return result;

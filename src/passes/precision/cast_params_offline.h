@@ -12,7 +12,8 @@ namespace amp {
 // On a variable: the dtype that its array was or is to be cast to.
 inline constexpr const char* kAmpDTypeAttr = "__amp_dtype__";
 
-// On a node: the low dtype that the caller of a conversion forced it to. It stays so wherever the model runs.
+// On a node: the low dtype that it keeps wherever the model runs, because the caller of a conversion forced it, or
+// asked for a decision that holds everywhere.
 inline constexpr const char* kForcedDTypeAttr = "__amp_force__";
 
 struct OfflineCasts {

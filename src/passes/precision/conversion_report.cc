@@ -152,6 +152,7 @@ class ReportWriter {
     if (s_.options.machine != nullptr) report["machine"] = Json::parse(s_.options.machine->json());
     if (d_.certificate) report["certificate"] = Certificate();
     if (d_.predicted) report["predicted"] = Predicted();
+    if (d_.errors) report["accuracy"] = Accuracy();
     report["casts"] = Casts();
     report["tensors"] = Tensors();
     if (!s_.gradients.empty()) report["gradients"] = Json::parse(s_.gradients);
@@ -189,6 +190,18 @@ class ReportWriter {
   Json Predicted() const {
     const Prediction& predicted = *d_.predicted;
     return {{"unit", UnitOf(predicted.unit)}, {"as_decided", predicted.as_decided}, {"unchanged", predicted.unchanged}};
+  }
+
+  Json Accuracy() const {
+    const ErrorOutcome& errors = *d_.errors;
+    Json curve = Json::array();
+    for (const PricedDecision& one : errors.curve) {
+      curve.push_back({{"cost", one.cost}, {"squared_error", one.squared_error}});
+    }
+    return {{"reached", errors.is_reached},
+            {"squared_error", errors.squared_error},
+            {"without_target", errors.without_target},
+            {"curve", curve}};
   }
 
   // ---- which node is which ----

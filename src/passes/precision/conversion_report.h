@@ -14,6 +14,8 @@ struct ReportStages;
 // * certificate {unit, cut, flow, constant}, predicted {unit, as_decided, unchanged}: where a minimum cut decided. The
 //   flow is as large as the cut, which proves that no decision costs less. What the decision costs is the cut and the
 //   constant, in "ps" or "casts", and it is predicted for the model as it was, too.
+// * accuracy {reached, squared_error, without_target, curve [{cost, squared_error}]}: where an accuracy target decided,
+//   see ErrorOutcome. The unit of costs is that of predictions.
 // * tensors [{id, name, node, op, kind, before, dtype, bytes, reason}]:
 //   every visible tensor of the model as it was, and the dtype that it is computed in now. Kind is "input",
 //   "parameter", "state" or "result"; bytes are null where the shape is not known.

@@ -34,9 +34,20 @@ enum class Minimize {
 // "time" and "casts"; throws ArgumentError for other names.
 Minimize MinimizeFromName(const std::string& name);
 
+// What rounding single tensors does to a model's outputs, and how much of that a decision may have.
+struct ErrorTarget {
+  // Tensor -> what rounding it alone to the target adds to the mean square of the outputs' errors. The sum over all
+  // that a decision rounds is its squared error. Tensors without an entry add nothing.
+  std::map<std::string, double> squared_errors = {};
+  // The largest squared error; at 0 nothing is rounded that need not be. Absent: as `price` says.
+  std::optional<double> limit = {};
+  // What a squared error of 1 costs: picoseconds, or casts where these are minimised.
+  double price = 0;
+};
+
 // Strongest first: force, then DisableAMP (the bit 1 of the attribute __opt_constraint__) and `excluded`, then the
-// lists of operators, then `conditional`, then the policy. A name is an operator node's own name, otherwise a pattern
-// with *, ? and [..]; operators go by name or alias.
+// lists of operators, then `conditional`, then `accuracy`, then the policy. A name is an operator node's own name,
+// otherwise a pattern with *, ? and [..]; operators go by name or alias.
 struct ConvertOptions {
   DType target = DType::kBFloat16;  // or float16
   // Casts parameters once instead of in every run, where all readers agree.
@@ -70,6 +81,12 @@ struct ConvertOptions {
   bool training = false;
   // No node goes low where that does not pay for the whole model (PaysOff). Needs a machine whose times decide.
   bool only_if_it_pays = false;
+  // How accurate the outputs have to be. Policies default and optimal alone read this; a minimum cut decides then.
+  std::optional<ErrorTarget> accuracy = {};
+  // What goes low stays so wherever the model is bound, for all batch sizes and machines. The file says so.
+  bool keep_decision = false;
+  // Weights that batch norms are folded into and that are rounded to nearest, not with compensation.
+  std::set<std::string> rounded_to_nearest = {};
   // The variables whose gradients are computed, where predicted times count those. Absent: the parameters, or all
   // variables of a model without parameters.
   std::optional<std::set<std::string>> differentiated = {};

@@ -7,8 +7,10 @@
 namespace amp {
 namespace {
 
+constexpr const char* kTooLarge = "costs of a decision sum to more than 64 bits";
+
 void Add(Capacity amount, Capacity* sum) {
-  if (__builtin_add_overflow(*sum, amount, sum)) throw ArgumentError("costs of a decision sum to more than 64 bits");
+  if (__builtin_add_overflow(*sum, amount, sum)) throw ArgumentError(kTooLarge);
 }
 
 Capacity Minus(Capacity a, Capacity b) {
@@ -46,6 +48,25 @@ void CutProblem::Require(Choice first, Choice second) {
   if (first == second || first == Choice::High() || second == Choice::Low()) return;
   if (!first.is_open() || !second.is_open()) throw InternalError("a choice is required that is fixed or would be");
   pairs_.push_back({second, first, FlowNetwork::kUnlimited});
+}
+
+void CutProblem::MultiplyCosts(Capacity factor) {
+  const auto multiply = [&](Capacity* cost) {
+    if (*cost == FlowNetwork::kUnlimited) return;
+    if (__builtin_mul_overflow(*cost, factor, cost)) throw ArgumentError(kTooLarge);
+  };
+  multiply(&constant_);
+  for (Costs& costs : costs_) {
+    multiply(&costs.if_low);
+    multiply(&costs.if_high);
+  }
+  for (Pair& pair : pairs_) multiply(&pair.cost);
+}
+
+Capacity CutProblem::CostOfAllHigh() const {
+  Capacity sum = constant_;
+  for (const Costs& costs : costs_) Add(costs.if_high, &sum);
+  return sum;
 }
 
 FlowNetwork CutProblem::Network(Capacity* constant) const {

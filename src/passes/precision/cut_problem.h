@@ -43,6 +43,12 @@ class CutProblem {
   // Where `first` is low, `second` is low. Neither may contradict the other if both are fixed.
   void Require(Choice first, Choice second);
 
+  // All costs become so many times as large.
+  void MultiplyCosts(Capacity factor);
+  std::size_t num_choices() const { return costs_.size(); }
+  // What everything costs that is low exactly where it has no choice. No requirement stands against that.
+  Capacity CostOfAllHigh() const;
+
   // Verified. Throws ArgumentError where costs sum to more than the network can hold.
   Solution Solve() const;
 

@@ -1,5 +1,6 @@
 #include "passes/precision/decide.h"
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -7,11 +8,13 @@
 #include "nnvm/env.h"
 #include "passes/op_facts.h"
 #include "passes/precision/apply_decision.h"
+#include "passes/precision/cast_params_offline.h"
 #include "passes/precision/predicted_time.h"
 #include "passes/precision/propagate_default.h"
 #include "passes/precision/propagate_graphamp.h"
 #include "passes/precision/propagate_mxnet.h"
 #include "passes/precision/propagate_optimal.h"
+#include "passes/precision/rounding_points.h"
 
 namespace amp {
 namespace {
@@ -133,6 +136,10 @@ std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
     Throw<ArgumentError>("minimize: expected policy 'optimal', got '{}'", NameOf(options.policy));
   }
   const Minimize known = options.machine != nullptr ? Minimize::kTime : Minimize::kCasts;
+  if (options.accuracy && !is_optimal && options.policy != PrecisionPolicy::kDefault) {
+    Throw<ArgumentError>("accuracy: expected policy 'default' or 'optimal', got '{}'", NameOf(options.policy));
+  }
+  if (options.accuracy && !is_optimal) return known;
   if (is_optimal) return options.minimize.value_or(known);
   const bool asks_machine = options.policy == PrecisionPolicy::kDefault && options.machine != nullptr;
   return asks_machine ? std::optional(Minimize::kTime) : std::nullopt;
@@ -177,13 +184,25 @@ std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions
   return options.machine->TrainingCostsOf(model, DifferentiatedVariables(model, options));
 }
 
+// What a conversion with this decision has in casts.
+std::int64_t NumCastsOf(const Model& model, const Decision& decision, bool offline) {
+  RewriteResult applied = ApplyDecision(model.graph(), decision);
+  if (!offline) return static_cast<std::int64_t>(CountCasts(applied.graph));
+  Model after = model;
+  after.Replace(std::move(applied));
+  return static_cast<std::int64_t>(CountCasts(CastParamsOffline(after).rewrite.graph));
+}
+
 // What the decision costs, and the model as it was; nullopt where neither a machine nor a cut says so.
-std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts* costs, const Decision& decision) {
+std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts* costs, const Decision& decision,
+                                       bool offline) {
   const auto& certificate = decision.certificate;
-  if (costs == nullptr && !certificate) return std::nullopt;
+  if (costs == nullptr && !certificate && !decision.errors) return std::nullopt;
   if (costs == nullptr) {
     const auto casts_before = static_cast<std::int64_t>(CountCasts(model.graph()));
-    return Prediction{Minimize::kCasts, certificate->constant + certificate->cut, casts_before};
+    const std::int64_t casts =
+        certificate ? certificate->constant + certificate->cut : NumCastsOf(model, decision, offline);
+    return Prediction{Minimize::kCasts, casts, casts_before};
   }
   const Prediction predicted{Minimize::kTime, PredictTime(model, decision, *costs),
                              PredictTime(model, Unchanged(model, decision), *costs)};
@@ -193,6 +212,16 @@ std::optional<Prediction> PredictionOf(const Model& model, const PrecisionCosts*
                          certificate->cut, predicted.as_decided);
   }
   return predicted;
+}
+
+// Under AMP_VERIFY: the error of the network is that of the decision.
+void VerifyErrors(const Model& model, const Decision& decision, const ConvertOptions& options) {
+  if (!decision.errors || !EnvFlag("AMP_VERIFY")) return;
+  const double predicted = PredictSquaredError(model, decision, options);
+  if (std::abs(predicted - decision.errors->squared_error) > 1e-9 * predicted) {
+    Throw<InternalError>("minimum cut: a squared error of {} is not the {} of the decision",
+                         decision.errors->squared_error, predicted);
+  }
 }
 
 }  // namespace
@@ -224,7 +253,7 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   decision.policy = options.policy;
   decision.first_slot = FirstSlots(graph);
   decision.low.resize(graph.num_nodes());
-  decision.forced = choices.forced;
+  decision.forced = options.keep_decision ? std::vector<bool>(graph.num_nodes(), true) : choices.forced;
   decision.widens = choices.widens;
   decision.reasons = choices.reasons;
   decision.details = std::move(choices.details);
@@ -235,7 +264,7 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   RequireForced(graph, choices, low_types, decision);
   const PropagationContext context{model, graph, types, options, choices, low_types};
   if (minimized) {
-    decision.certificate = PropagatePrecisionOptimal(context, costs.get(), &decision, &writes_float32);
+    PropagatePrecisionOptimal(context, costs.get(), &decision, &writes_float32);
   } else if (options.policy == PrecisionPolicy::kMXNet) {
     PropagatePrecisionMXNet(context, &decision);
   } else if (options.policy == PrecisionPolicy::kGraphAmp) {
@@ -244,7 +273,8 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
     PropagatePrecisionDefault(context, &decision, &writes_float32);
   }
   DTypeAssigner(graph, types, choices, low_types, writes_float32, &decision).Run();
-  decision.predicted = PredictionOf(model, costs.get(), decision);
+  decision.predicted = PredictionOf(model, costs.get(), decision, options.cast_params_offline);
+  VerifyErrors(model, decision, options);
   return decision;
 }
 

@@ -27,6 +27,21 @@ struct Prediction {
   std::int64_t as_decided = 0, unchanged = 0;
 };
 
+// A decision among those that an accuracy target led to: its cost in the unit of predictions, and its squared error.
+// Where casts are counted, a product in float32 costs one more than the casts it could save.
+struct PricedDecision {
+  std::int64_t cost = 0;
+  double squared_error = 0;
+};
+
+// How a decision meets ErrorTarget. Errors are predicted: sums of what single roundings add.
+struct ErrorOutcome {
+  bool is_reached = true;                  // the squared error is within the limit
+  double squared_error = 0;                // of the decision
+  double without_target = 0;               // of the decision that the costs alone lead to
+  std::vector<PricedDecision> curve = {};  // what was found, by falling cost: none is better than another in both
+};
+
 // One tensor may be read as bfloat16 here and as float32 there, so the decision is per slot.
 struct Decision {
   DType target = DType::kUnknown;
@@ -36,7 +51,7 @@ struct Decision {
   std::vector<std::uint32_t> first_slot;  // by NodeId, and the number of all slots
   std::vector<bool> low;                  // the node goes low; by NodeId
   std::vector<bool> widens;     // its inputs are cast to float32, because they may be something else; by NodeId
-  std::vector<bool> forced;     // the caller has forced it to be low; by NodeId
+  std::vector<bool> forced;     // where it is low it stays so, whatever the model is bound to; by NodeId
   std::vector<Reason> reasons;  // by NodeId
   std::vector<ReasonKind> slot_reasons;  // of slots that differ from their node: statistics, ...; else the node's kind
   std::vector<DType> output_dtypes;      // of each output of the model
@@ -44,6 +59,7 @@ struct Decision {
   std::vector<std::string> unknown_names;
   std::optional<CutCertificate> certificate;  // where a minimum cut decided
   std::optional<Prediction> predicted;        // there, and where a machine is known
+  std::optional<ErrorOutcome> errors;         // where an accuracy target decided; then there is no certificate
   std::vector<ValueRange> ranges;             // by EntryId
 
   DType ReadAt(NodeId id, std::size_t slot) const { return read[first_slot[id] + slot]; }

@@ -5,6 +5,8 @@
 
 #include "passes/op_facts.h"
 #include "passes/precision/predicted_time.h"
+#include "passes/precision/rounding_points.h"
+#include "passes/precision/search_accuracy.h"
 #include "passes/precision/tensor_roots.h"
 #include "passes/whose_cast.h"
 
@@ -38,6 +40,7 @@ class NodeChoices {
   }
 
   Choice OfNode(NodeId id) const { return nodes_[id]; }
+  const std::vector<Choice>& OfNodes() const { return nodes_; }
   Choice OfResult(EntryId entry) const { return results_[entry]; }
   // A product's result 0, which is low or float32 whatever else the node writes.
   bool IsSum(EntryId entry) const {
@@ -110,10 +113,20 @@ class NodeChoices {
       return Choice::High();
     }
     const bool is_fact = c_.choices.reasons[id].kind == ReasonKind::kAccumulates;
-    if ((role == PrecisionCategory::kLow && !(is_fact && minimizes_time_)) || WasAllLow(id)) return Choice::Low();
+    const bool may_be_high = is_fact && (minimizes_time_ || c_.options.accuracy);
+    if ((role == PrecisionCategory::kLow && !may_be_high) || WasAllLow(id)) return Choice::Low();
     if (WritesWhatIsCastAgain(id)) return Choice::High();
-    if (role != PrecisionCategory::kWidest) return problem_.AddChoice();
-    return ChooseWidest(id);
+    if (role == PrecisionCategory::kWidest) return ChooseWidest(id);
+    const Choice choice = problem_.AddChoice();
+    if (role == PrecisionCategory::kLow && !minimizes_time_) problem_.AddCost(choice, 0, MoreThanItsCasts(id));
+    return choice;
+  }
+
+  // What a product in float32 counts among casts: where accuracy does not matter, none is.
+  Capacity MoreThanItsCasts(NodeId id) const {
+    Capacity casts = 1;
+    for (std::size_t slot = 0; slot < c_.graph.InputsOf(id).size(); ++slot) casts += c_.low_types.IsLowSlot(id, slot);
+    return casts;
   }
 
   bool WritesWhatIsCastAgain(NodeId id) const {
@@ -390,12 +403,57 @@ class NodeTerms {
   CutProblem& problem_;
 };
 
+// The choice for an accuracy target, and what single nodes would have added to its errors.
+class Accuracy {
+ public:
+  Accuracy(const PropagationContext& context, const CutProblem& problem, std::size_t num_decisions,
+           NodeChoices* choices)
+      : target_(*context.options.accuracy),
+        choices_(*choices),
+        points_(RoundingPointsOf(context, choices->roots(), choices->OfNodes())),
+        search_(problem, num_decisions, points_, target_),
+        cheapest_(search_.AtPrice(0)),
+        found_(target_.limit ? search_.Within(*target_.limit) : search_.AtPrice(target_.price)) {}
+
+  const CutProblem::Solution& solution() const { return found_.solution; }
+
+  ErrorOutcome Outcome() const {
+    return {!target_.limit || found_.squared_error <= *target_.limit, found_.squared_error, cheapest_.squared_error,
+            search_.Curve()};
+  }
+
+  bool WouldBeLow(NodeId id) const { return cheapest_.solution.IsLow(choices_.OfNode(id)); }
+
+  // "its roundings have 23 % of the squared error and save 1 % of the time"
+  std::string Price(NodeId id, std::optional<Picoseconds> saved) const {
+    const Choice node = choices_.OfNode(id);
+    double error = 0;
+    for (const RoundingPoint& point : points_) {
+      const bool is_reader = std::find(point.readers.begin(), point.readers.end(), node) != point.readers.end();
+      if (is_reader || (point.writer == node && !point.commutes)) error += point.squared_error;
+    }
+    const auto percent = [](double part, double whole) { return whole > 0 ? 100 * part / whole : 0.0; };
+    std::string text =
+        fmt::format("its roundings have {:.2g} % of the squared error", percent(error, cheapest_.squared_error));
+    if (!saved) return text;
+    return text + fmt::format(" and save {:.2g} % of the time",
+                              percent(static_cast<double>(*saved), static_cast<double>(cheapest_.cost)));
+  }
+
+ private:
+  const ErrorTarget& target_;
+  const NodeChoices& choices_;
+  const std::vector<RoundingPoint> points_;
+  AccuracySearch search_;
+  const AccuracySearch::Found cheapest_, found_;
+};
+
 // Why nodes are in the precision that they are in.
 class OptimalReasons {
  public:
   OptimalReasons(const PropagationContext& context, const NodeChoices& choices, const NodeTerms* times,
-                 Decision* decision)
-      : c_(context), choices_(choices), times_(times), d_(*decision) {}
+                 const Accuracy* accuracy, Decision* decision)
+      : c_(context), choices_(choices), times_(times), accuracy_(accuracy), d_(*decision) {}
 
   void Set(NodeId id) {
     const PrecisionCategory role = c_.choices.roles[id];
@@ -407,6 +465,10 @@ class OptimalReasons {
       return;
     } else if (choices_.WasAllLow(id)) {
       d_.reasons[id] = {ReasonKind::kReadsLow, FirstLowInput(id)};
+    } else if (!d_.low[id] && accuracy_ != nullptr && accuracy_->WouldBeLow(id)) {
+      d_.reasons[id] = {ReasonKind::kTooSensitive, Reason::kNone, Detail(accuracy_->Price(id, TimeSaved(id)))};
+    } else if (role == PrecisionCategory::kLow && d_.low[id] && times_ == nullptr) {
+      return;
     } else if (times_ != nullptr) {
       d_.reasons[id] = {d_.low[id] ? ReasonKind::kFasterLow : ReasonKind::kFasterHigh, Reason::kNone, Times(id)};
     } else {
@@ -423,34 +485,47 @@ class OptimalReasons {
     return Reason::kNone;
   }
 
-  std::uint32_t Times(NodeId id) const {
+  std::uint32_t Times(NodeId id) {
     const auto microseconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-6; };
     const Picoseconds low = times_->TimeOf(id, true, true), high = times_->TimeOf(id, false, false);
-    d_.details.push_back(fmt::format("by itself it takes {:.4g} us in {} and {:.4g} us in float32", microseconds(low),
-                                     NameOf(d_.target), microseconds(high)));
+    return Detail(fmt::format("by itself it takes {:.4g} us in {} and {:.4g} us in float32", microseconds(low),
+                              NameOf(d_.target), microseconds(high)));
+  }
+
+  std::uint32_t Detail(std::string text) {
+    d_.details.push_back(std::move(text));
     return static_cast<std::uint32_t>(d_.details.size() - 1);
+  }
+
+  std::optional<Picoseconds> TimeSaved(NodeId id) const {
+    if (times_ == nullptr) return std::nullopt;
+    return times_->TimeOf(id, false, false) - times_->TimeOf(id, true, true);
   }
 
   const PropagationContext& c_;
   const NodeChoices& choices_;
   const NodeTerms* times_;
+  const Accuracy* accuracy_;
   Decision& d_;
 };
 
 }  // namespace
 
-CutCertificate PropagatePrecisionOptimal(const PropagationContext& context, const PrecisionCosts* costs,
-                                         Decision* decision, std::vector<bool>* writes_float32) {
+void PropagatePrecisionOptimal(const PropagationContext& context, const PrecisionCosts* costs, Decision* decision,
+                               std::vector<bool>* writes_float32) {
   CutProblem problem;
   NodeChoices choices(context, decision->output_dtypes, costs != nullptr, &problem);
   choices.Run();
+  const std::size_t num_decisions = problem.num_choices();
   CastTerms casts(context, costs, &problem);
   for (const TensorRoot& root : choices.roots().all()) casts.Add(root);
   std::optional<NodeTerms> times;
   if (costs != nullptr) times.emplace(context, *costs, &choices, &problem);
   for (NodeId id = 0; times && id < context.graph.num_nodes(); ++id) times->Add(id);
-  const CutProblem::Solution solution = problem.Solve();
-  OptimalReasons reasons(context, choices, times ? &*times : nullptr, decision);
+  std::optional<Accuracy> accuracy;
+  if (context.options.accuracy) accuracy.emplace(context, problem, num_decisions, &choices);
+  const CutProblem::Solution solution = accuracy ? accuracy->solution() : problem.Solve();
+  OptimalReasons reasons(context, choices, times ? &*times : nullptr, accuracy ? &*accuracy : nullptr, decision);
   for (NodeId id = 0; id < context.graph.num_nodes(); ++id) {
     if (context.graph.node(id).is_variable()) continue;
     decision->low[id] = solution.IsLow(choices.OfNode(id));
@@ -460,11 +535,12 @@ CutCertificate PropagatePrecisionOptimal(const PropagationContext& context, cons
     }
     reasons.Set(id);
   }
-  CutCertificate certificate{.minimized = costs != nullptr ? Minimize::kTime : Minimize::kCasts};
-  certificate.cut = solution.cut;
-  certificate.flow = solution.flow;
-  certificate.constant = solution.constant;
-  return certificate;
+  if (accuracy) {
+    decision->errors = accuracy->Outcome();
+  } else {
+    decision->certificate = {costs != nullptr ? Minimize::kTime : Minimize::kCasts, solution.cut, solution.flow,
+                             solution.constant};
+  }
 }
 
 }  // namespace amp

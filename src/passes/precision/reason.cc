@@ -49,6 +49,8 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kFasterHigh, "faster_high", "fact", "the model costs no less time with it in low precision: {detail}"},
     {ReasonKind::kFewerCasts, "fewer_casts", "fact", "the model has fewer casts with it in low precision"},
     {ReasonKind::kNoFewerCasts, "no_fewer_casts", "fact", "the model has no fewer casts with it in low precision"},
+    {ReasonKind::kTooSensitive, "too_sensitive", "fact",
+     "the outputs would be less accurate than was asked for: {detail}"},
     {ReasonKind::kReaderWantsLow, "reader_wants_low", "propagation",
      "category infer: {cause} reads it in low precision"},
     {ReasonKind::kReaderWantsHigh, "reader_wants_high", "propagation", "category infer: {cause} reads it in float32",

@@ -6,6 +6,7 @@
 //   _rule_norm(data, scale)     elementwise; `scale` is a statistic, float32 where the data is low
 //   _rule_exp(data)             needs float32
 //   _rule_move(data)            moves data
+//   _rule_flip(data)            elementwise; commutes with rounding
 //   _rule_pick(data, index)     accumulates; `index` has a dtype of its own
 //   _rule_loss(data, label)     elementwise; `label` is ignored
 //   _rule_only32(data)          accumulates, but refuses everything but float32
@@ -54,6 +55,8 @@ inline void RegisterRuleOps() {
         {kElementwise, {SlotRole::kData, SlotRole::kStatistic}});
     add(RegisterOp<NoParam>("_rule_exp").Inputs({"data"}), same_float, {kNeedsFloat32});
     add(RegisterOp<NoParam>("_rule_move").Inputs({"data"}), {[](DTypeRelation& r) { r.AllSame(); }}, {kMovesData});
+    add(RegisterOp<NoParam>("_rule_flip").Inputs({"data"}), {[](DTypeRelation& r) { r.AllSame(); }},
+        {.arithmetic = kElementwise, .commutes = AlwaysCommutes});
     add(RegisterOp<NoParam>("_rule_pick").Inputs({"data", "index"}), {LastDTypeIsFree},
         {kAccumulates, {SlotRole::kData, SlotRole::kIndex}});
     add(RegisterOp<NoParam>("_rule_loss").Inputs({"data", "label"}), {LastDTypeIsFree},

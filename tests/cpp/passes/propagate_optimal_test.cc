@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "passes/decided.h"
@@ -15,6 +17,7 @@
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/decide.h"
 #include "passes/precision/predicted_time.h"
+#include "passes/precision/rounding_points.h"
 #include "passes/precision/tensor_roots.h"
 #include "passes/typed.h"
 #include "passes/verify.h"
@@ -41,7 +44,8 @@ std::size_t NumCasts(const Model& model, const Decision& decision, bool offline)
 // A random symbol of made-up operators, with casts.
 class RandomSymbol {
  public:
-  explicit RandomSymbol(std::uint32_t seed) : random_(seed) {}
+  // Draws from the first `num_kinds` of the kinds of nodes below.
+  RandomSymbol(std::uint32_t seed, std::uint32_t num_kinds) : num_kinds_(num_kinds), random_(seed) {}
 
   Symbol Make(int nodes) {
     for (const char* name : {"v0", "v1", "p0", "p1"}) all_.push_back(Var(name));
@@ -65,7 +69,7 @@ class RandomSymbol {
   }
 
   void Add(const std::string& name) {
-    switch (random_() % 14) {
+    switch (random_() % num_kinds_) {
       case 0:
       case 1:
         return Made(RuleOp("_rule_gemm", name, {Any(), Chance(2) ? Any() : Var(name + "_p")}));
@@ -88,6 +92,8 @@ class RandomSymbol {
       case 11:
         return Made(Op("amp_multicast", name, {Any(), Any()},
                        {{"cast_narrow", Chance(2) ? "True" : "False"}, {"__amp_cast__", "1"}}));
+      case 14:
+        return Made(RuleOp("_rule_flip", name, {Any()}));
       default: {
         const char* const dtypes[] = {"bfloat16", "float32", "bfloat16", "float32", "float16", "float64"};
         const bool is_of_program = Chance(4);
@@ -98,6 +104,7 @@ class RandomSymbol {
     }
   }
 
+  const std::uint32_t num_kinds_;
   std::mt19937 random_;
   std::vector<Symbol> all_, made_;
 };
@@ -114,6 +121,7 @@ class AllDecisions {
         decision_(Decide(model, options)),
         low_types_(model, options, choices_, &decision_),
         context_{model, graph_, types_, options, choices_, low_types_},
+        live_(graph_),
         roots_(context_) {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) AddChoices(id);
   }
@@ -152,6 +160,18 @@ class AllDecisions {
     return count;
   }
 
+  // Each product in float32 counts one more than the casts of what it reads.
+  std::int64_t CostOfProducts(const Decision& decision) const {
+    std::int64_t cost = 0;
+    for (const NodeId id : products_) {
+      for (std::size_t slot = 0; slot < graph_.InputsOf(id).size(); ++slot) {
+        cost += !decision.low[id] && low_types_.IsLowSlot(id, slot);
+      }
+      cost += !decision.low[id];
+    }
+    return cost;
+  }
+
  private:
   bool Complete(const std::vector<bool>& high_sums, Decision* decision) const {
     for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
@@ -186,8 +206,9 @@ class AllDecisions {
     }
     if (!reads_float32) return;
     const bool is_fact = choices_.reasons[id].kind == ReasonKind::kAccumulates;
-    const bool in_time = options_.minimize != Minimize::kCasts;
+    const bool in_time = options_.minimize != Minimize::kCasts || options_.accuracy;
     if (role != PrecisionCategory::kLow || (is_fact && in_time)) nodes_.push_back(id);
+    if (role == PrecisionCategory::kLow && is_fact && live_.nodes[id]) products_.push_back(id);
     const EntryId sum = graph_.EntryOf(id, 0);
     const bool has_sum = FactsOf(node).arithmetic == Arithmetic::kAccumulates && low_types_.IsLowOutput(sum);
     if (has_sum && types_[sum].dtype == DType::kFloat32) sums_.push_back(sum);
@@ -229,8 +250,9 @@ class AllDecisions {
   Decision decision_;
   LowPrecisionTypes low_types_;
   PropagationContext context_;
+  const LiveParts live_;
   TensorRoots roots_;
-  std::vector<NodeId> nodes_;
+  std::vector<NodeId> nodes_, products_;
   std::vector<EntryId> sums_;
 };
 
@@ -240,7 +262,7 @@ struct RandomCase {
 };
 
 RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
-  RandomSymbol maker(seed);
+  RandomSymbol maker(seed, options.accuracy ? 15 : 14);
   const Symbol symbol = maker.Make(nodes);
   Graph graph = symbol.ToGraph();
   TypeMap known;
@@ -251,6 +273,12 @@ RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
     if (name[0] == 'p' || Contains(name, "_p")) parameters.insert(name);
   }
   options.cast_params_offline = maker.Chance(2) && !options.training;
+  if (options.accuracy) {
+    for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
+      const std::string name = graph.EntryName(entry);
+      options.accuracy->squared_errors[name] = static_cast<double>(HashOf(name, seed) % 40);
+    }
+  }
   if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
   if (maker.Chance(4)) options.float32_ops = {{"_rule_norm"}};
   if (maker.Chance(6)) options.target_ops = {{"_rule_move"}};
@@ -287,17 +315,19 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
     if (all.num_choices() > (is_large ? 16u : 7u) || all.num_choices() < (is_large ? 13u : 1u)) continue;
     ++done;
     most = std::max(most, all.num_choices());
-    const CutCertificate& certificate = *all.decided().certificate;
-    ASSERT_EQ(certificate.cut, certificate.flow);
-    const std::int64_t decided = cost(given, all.decided());
-    ASSERT_EQ(all.decided().predicted->as_decided, decided) << Explain(seed, given.model, all.decided());
+    const std::int64_t decided = cost(given, all, all.decided());
+    ASSERT_EQ(all.decided().certificate.has_value(), !options.accuracy);
+    if (!options.accuracy) {
+      ASSERT_EQ(all.decided().certificate->cut, all.decided().certificate->flow);
+      ASSERT_EQ(all.decided().predicted->as_decided, decided) << Explain(seed, given.model, all.decided());
+    }
     std::int64_t best = decided;
     int fewest_low = all.NumLow(all.decided());
     Decision other;
     for (std::uint32_t bits = 0; bits < 1u << all.num_choices(); ++bits) {
       if (!all.Take(bits, &other)) continue;
       ++tried;
-      const std::int64_t costs = cost(given, other);
+      const std::int64_t costs = cost(given, all, other);
       if (costs < best) fewest_low = 1000;
       best = std::min(best, costs);
       if (costs == best) fewest_low = std::min(fewest_low, all.NumLow(other));
@@ -311,7 +341,7 @@ void ExpectBest(const ConvertOptions& options, std::size_t rounds, const Cost& c
 }
 
 TEST(OptimalPolicy, NoDecisionHasFewerCasts) {
-  ExpectBest(Fewest(), 500, [](const RandomCase& given, const Decision& decision) {
+  ExpectBest(Fewest(), 500, [](const RandomCase& given, const AllDecisions&, const Decision& decision) {
     return NumCasts(given.model, decision, given.options.cast_params_offline);
   });
 }
@@ -334,7 +364,7 @@ TEST(OptimalPolicy, ParametersThatTheModelRoundsAreCastOffline) {
 
 TEST(OptimalPolicy, NoDecisionTakesLessTime) {
   for (const FakeTimes& times : {FakeTimes{1}, FakeTimes{2, 4, 3, 2}}) {  // the second has many ties
-    ExpectBest(Fastest(times), 250, [&](const RandomCase& given, const Decision& decision) {
+    ExpectBest(Fastest(times), 250, [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
       const FakeCosts costs(given.model, times);
       return PredictTime(given.model, decision, costs);
     });
@@ -346,9 +376,103 @@ TEST(OptimalPolicy, NoDecisionTakesLessTimeInTraining) {
   const FakeTimes times{3};
   ConvertOptions options = Fastest(times);
   options.training = true;
-  ExpectBest(options, 250, [&](const RandomCase& given, const Decision& decision) {
+  ExpectBest(options, 250, [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
     const FakeCosts costs(given.model, times, true);
     return PredictTime(given.model, decision, costs);
+  });
+}
+
+// ---- time and errors ----
+
+ConvertOptions WithErrors(ConvertOptions options, ErrorTarget target) {
+  options.accuracy = std::move(target);
+  return options;
+}
+
+std::int64_t SquaredError(const RandomCase& given, const Decision& decision) {
+  return static_cast<std::int64_t>(PredictSquaredError(given.model, decision, given.options));
+}
+
+TEST(OptimalPolicy, NoDecisionTakesLessTimeAndPriceOfItsError) {
+  for (const auto& [times, price] : {std::pair(FakeTimes{4}, 1), std::pair(FakeTimes{5, 20, 8, 4}, 3)}) {
+    const ConvertOptions options = WithErrors(Fastest(times), {.price = static_cast<double>(price)});
+    ExpectBest(options, 375, [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
+      return PredictTime(given.model, decision, FakeCosts(given.model, times)) + price * SquaredError(given, decision);
+    });
+  }
+}
+
+TEST(OptimalPolicy, NoDecisionHasFewerCastsAndPriceOfItsError) {
+  const ConvertOptions options = WithErrors(Fewest(), {.price = 0.0625});
+  ExpectBest(options, 250, [](const RandomCase& given, const AllDecisions& all, const Decision& decision) {
+    const auto casts = static_cast<std::int64_t>(NumCasts(given.model, decision, given.options.cast_params_offline));
+    return 16 * (casts + all.CostOfProducts(decision)) + SquaredError(given, decision);
+  });
+}
+
+// The least cost of all decisions whose squared error is at most `limit`; nothing where there is none.
+template <class Cost>
+std::optional<std::int64_t> LeastWithin(const RandomCase& given, const AllDecisions& all, double limit,
+                                        const Cost& cost) {
+  std::optional<std::int64_t> least;
+  Decision other;
+  for (std::uint32_t bits = 0; bits < 1u << all.num_choices(); ++bits) {
+    if (!all.Take(bits, &other) || PredictSquaredError(given.model, other, given.options) > limit) continue;
+    const std::int64_t costs = cost(given, all, other);
+    if (!least || costs < *least) least = costs;
+  }
+  return least;
+}
+
+void ExpectConsistent(const RandomCase& given, const Decision& decision, double limit) {
+  const ErrorOutcome& outcome = *decision.errors;
+  EXPECT_EQ(outcome.squared_error, PredictSquaredError(given.model, decision, given.options));
+  EXPECT_EQ(outcome.is_reached, outcome.squared_error <= limit);
+  for (std::size_t i = 1; i < outcome.curve.size(); ++i) {
+    EXPECT_LT(outcome.curve[i].cost, outcome.curve[i - 1].cost);
+    EXPECT_GT(outcome.curve[i].squared_error, outcome.curve[i - 1].squared_error);
+  }
+}
+
+// A search may miss the best decision; it may not miss the limit.
+template <class Cost>
+void ExpectLimitsAreMet(const ConvertOptions& options, const Cost& cost) {
+  RegisterRuleOps();
+  int done = 0, best = 0;
+  std::int64_t found = 0, possible = 0;
+  for (std::uint32_t seed = 0; done < 150; ++seed) {
+    const double limit = 1 + seed % 100;
+    const RandomCase given = MakeCase(seed, 8, WithErrors(options, {.limit = limit}));
+    if (!IsTyped(given.model)) continue;
+    const AllDecisions all(given.model, given.options);
+    const ErrorOutcome& outcome = *all.decided().errors;
+    if (all.num_choices() < 3 || all.num_choices() > 8 || outcome.without_target <= limit) continue;
+    ++done;
+    ExpectConsistent(given, all.decided(), limit);
+    if (!outcome.is_reached) continue;
+    const std::int64_t costs = cost(given, all, all.decided());
+    const std::optional<std::int64_t> least = LeastWithin(given, all, limit, cost);
+    ASSERT_TRUE(least);
+    ASSERT_LE(*least, costs);
+    found += costs;
+    possible += *least;
+    best += *least == costs;
+  }
+  EXPECT_GE(best, 100);
+  EXPECT_LE(static_cast<double>(found), 1.05 * static_cast<double>(possible));
+}
+
+TEST(OptimalPolicy, AnErrorLimitIsMetInLittleTime) {
+  const FakeTimes times{9};
+  ExpectLimitsAreMet(Fastest(times), [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
+    return PredictTime(given.model, decision, FakeCosts(given.model, times));
+  });
+}
+
+TEST(OptimalPolicy, AnErrorLimitIsMetWithFewCasts) {
+  ExpectLimitsAreMet(Fewest(), [](const RandomCase& given, const AllDecisions& all, const Decision& decision) {
+    const auto casts = static_cast<std::int64_t>(NumCasts(given.model, decision, given.options.cast_params_offline));
+    return casts + all.CostOfProducts(decision);
   });
 }
 
@@ -539,6 +663,82 @@ TEST(OptimalPolicy, GradientsCountInTraining) {
       EXPECT_EQ(decision.predicted->unchanged, gains_forward ? 200 : 250);
     }
   }
+}
+
+// ---- small graphs with errors ----
+
+// Two products in a row; the weight of the second one is sensitive.
+Symbol TwoProducts() { return RuleOp("_rule_gemm", "b", {RuleOp("_rule_gemm", "a", {Var("x"), Var("p")}), Var("q")}); }
+
+ErrorTarget SensitiveSecond(double limit) {
+  return {.squared_errors = {{"x", 1}, {"p", 1}, {"a_output", 1}, {"q", 96}}, .limit = limit};
+}
+
+ReasonKind KindOf(const Model& model, const Decision& decision, const std::string& name) {
+  for (NodeId id = 0; id < model.graph().num_nodes(); ++id) {
+    if (model.graph().node(id).name() == name) return decision.reasons[id].kind;
+  }
+  return ReasonKind::kVariable;
+}
+
+TEST(OptimalPolicy, WhatIsTooSensitiveStaysFloat32) {
+  const Model t = MakeTyped(TwoProducts(), {"p", "q"});
+  for (const ConvertOptions& given : {Fewest(), Fastest({3, 1000, 1, 1})}) {
+    ConvertOptions options = given;
+    options.policy = PrecisionPolicy::kDefault;
+    options.minimize = std::nullopt;
+    options.force["a"] = DType::kBFloat16;
+    options.accuracy = SensitiveSecond(5);
+    const Decision decision = Decide(t, options);
+    EXPECT_EQ(KindOf(t, decision, "a"), ReasonKind::kUser);
+    EXPECT_EQ(decision.errors->squared_error, 2);
+    EXPECT_TRUE(decision.errors->is_reached);
+    EXPECT_FALSE(decision.certificate);
+    if (options.machine != nullptr) continue;
+    EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
+    EXPECT_EQ(decision.predicted->as_decided, 2);  // casts of x and p
+  }
+}
+
+TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {
+  const Model t = MakeTyped(TwoProducts(), {"p", "q"});
+  ConvertOptions options = WithErrors(Fewest(), SensitiveSecond(5));
+  options.force["b"] = DType::kBFloat16;
+  const Decision decision = Decide(t, options);
+  EXPECT_FALSE(decision.errors->is_reached);
+  EXPECT_EQ(decision.errors->squared_error, 97);
+  EXPECT_EQ(KindOf(t, decision, "a"), ReasonKind::kTooSensitive);
+}
+
+// A product that reads what a relu-like node gives rounds the same bits as that node's own input.
+TEST(OptimalPolicy, WhatCommutesWithRoundingAddsNoErrorBesideItsInput) {
+  const Symbol symbol = Gemm("fc", RuleOp("_rule_flip", "flip", {Gemm("first", Var("x"))}));
+  const Model t = MakeTyped(symbol);
+  ConvertOptions options =
+      WithErrors(Fewest(), {.squared_errors = {{"first_output", 7}, {"flip_output", 7}}, .limit = 7});
+  for (const DType flip : {DType::kBFloat16, DType::kFloat32}) {
+    options.force = {{"flip", flip}};
+    const Decision decision = Decide(t, options);
+    EXPECT_TRUE(decision.low.back());
+    EXPECT_EQ(decision.errors->squared_error, 7);
+  }
+}
+
+TEST(OptimalPolicy, ErrorsLimitsAndPricesAreFiniteAndNotNegative) {
+  const Model t = MakeTyped(TwoProducts(), {"p", "q"});
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : {-1.0, infinity, nan}) {
+    for (const ErrorTarget& target : {ErrorTarget{.squared_errors = {{"q", value}}, .limit = 1},
+                                      ErrorTarget{.limit = value}, ErrorTarget{.price = value}}) {
+      EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }), "");
+    }
+  }
+  const ErrorTarget dear{.squared_errors = {{"q", 1}}, .price = 1e20};
+  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), dear)); }), "");
+  const ErrorTarget huge{.squared_errors = {{"q", 1e308}, {"p", 1e308}}, .limit = 1};
+  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), huge)); }), "");
+  ConvertOptions listed = WithErrors({.policy = PrecisionPolicy::kMXNet}, SensitiveSecond(1));
+  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, listed); }), "");
 }
 
 // ---- refusals ----

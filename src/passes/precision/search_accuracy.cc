@@ -1,0 +1,188 @@
+#include "passes/precision/search_accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nnvm/error.h"
+
+namespace amp {
+namespace {
+
+// Costs are counted in these parts, so that prices may be fractions of a picosecond or of a cast.
+constexpr Capacity kParts = 1 << 12;
+constexpr int kCutsAlongPrices = 12;
+constexpr std::size_t kCutsOfCurve = 32, kCutsOfFill = 512;
+// Cuts of large graphs take long: the work of a search is so many choices in all.
+constexpr std::size_t kChoicesInAll = 1'000'000;
+// A choice that is made low takes others along that pay at the same price. At a higher price it takes fewer along.
+constexpr double kPricesOfFill[] = {1.001, 2, 8};
+constexpr double kMaxPrice = 1e17;  // of all roundings together, in parts
+
+void RequireNonNegative(const char* what, const std::string& name, double value) {
+  if (std::isfinite(value) && value >= 0) return;
+  Throw<ArgumentError>("accuracy: {}{} is {}; expected a finite number that is not negative", what, Quotable(name),
+                       value);
+}
+
+Capacity PriceOf(double price, double squared_error) {
+  const double parts = price * squared_error * kParts;
+  if (!(parts <= kMaxPrice)) Throw<ArgumentError>("accuracy: a price of {} is too large", price);
+  return std::llround(parts);
+}
+
+std::size_t CutsOf(const CutProblem& problem, std::size_t most) {
+  return std::min(most, kChoicesInAll / (problem.num_choices() + 1));
+}
+
+double SlopeOf(const AccuracySearch::Found& cheap, const AccuracySearch::Found& accurate) {
+  return static_cast<double>(accurate.cost - cheap.cost) / (cheap.squared_error - accurate.squared_error);
+}
+
+bool IsBelow(const AccuracySearch::Found& found, double price, const AccuracySearch::Found& line) {
+  const auto total = [&](const AccuracySearch::Found& f) {
+    return static_cast<double>(f.cost) + price * f.squared_error;
+  };
+  return total(found) < total(line) * (1 - 1e-12) - 1.0 / kParts;
+}
+
+}  // namespace
+
+AccuracySearch::AccuracySearch(CutProblem problem, std::size_t num_decisions, std::vector<RoundingPoint> points,
+                               const ErrorTarget& target)
+    : problem_(std::move(problem)), num_decisions_(num_decisions), points_(std::move(points)) {
+  for (const auto& [name, error] : target.squared_errors) RequireNonNegative("the squared error of ", name, error);
+  RequireNonNegative("the price", "", target.price);
+  if (target.limit) RequireNonNegative("the limit", "", *target.limit);
+  problem_.MultiplyCosts(kParts);
+  for (const RoundingPoint& point : points_) sum_of_errors_ += point.squared_error;
+  RequireNonNegative("the sum of all squared errors", "", sum_of_errors_);
+}
+
+AccuracySearch::Found AccuracySearch::Evaluated(CutProblem::Solution solution, Capacity cost) const {
+  Found found{std::move(solution), cost / kParts, 0};
+  for (const RoundingPoint& point : points_) {
+    if (point.IsPaid(found.solution)) found.squared_error += point.squared_error;
+  }
+  return found;
+}
+
+AccuracySearch::Found AccuracySearch::Solve(double price, const std::vector<std::int32_t>& low) const {
+  CutProblem problem = problem_;
+  for (const RoundingPoint& point : points_) point.AddTo(&problem, PriceOf(price, point.squared_error));
+  for (const std::int32_t number : low) problem.AddCost(Choice::Open(number), 0, static_cast<Capacity>(kMaxPrice));
+  CutProblem::Solution solution = problem.Solve();
+  Capacity paid = 0;
+  for (const RoundingPoint& point : points_) {
+    if (point.IsPaid(solution)) paid += PriceOf(price, point.squared_error);
+  }
+  const Capacity cost = solution.constant + solution.cut - paid;
+  return Evaluated(std::move(solution), cost);
+}
+
+AccuracySearch::Found AccuracySearch::AllHigh() const {
+  CutProblem::Solution solution;
+  solution.low.assign(problem_.num_choices(), false);
+  return Evaluated(std::move(solution), problem_.CostOfAllHigh());
+}
+
+double AccuracySearch::HighestPrice() const { return kMaxPrice / kParts / std::max(sum_of_errors_, 1e-250) / 2; }
+
+AccuracySearch::Found AccuracySearch::Try(double price, const std::vector<std::int32_t>& low) {
+  Found found = Solve(price, low);
+  ++num_cuts_;
+  found_.push_back({found.cost, found.squared_error});
+  return found;
+}
+
+// Replaces one of the two until no solution lies below the line between them. Returns the price of that line.
+double AccuracySearch::Narrow(double limit, Found* within, Found* beyond) {
+  double price = SlopeOf(*beyond, *within);
+  for (int i = 0; i < kCutsAlongPrices; ++i) {
+    Found found = Try(price);
+    if (!IsBelow(found, price, *beyond)) break;
+    (found.squared_error <= limit ? *within : *beyond) = std::move(found);
+    price = SlopeOf(*beyond, *within);
+  }
+  return price;
+}
+
+std::vector<std::int32_t> AccuracySearch::LowDecisions(const Found& found) const {
+  std::vector<std::int32_t> low;
+  for (std::int32_t n = 0; n < static_cast<std::int32_t>(num_decisions_); ++n) {
+    if (found.solution.low[n]) low.push_back(n);
+  }
+  return low;
+}
+
+// The cheapest solution in which these are low, as far as prices find one within the limit.
+std::optional<AccuracySearch::Found> AccuracySearch::TryWithin(double limit, double price,
+                                                               const std::vector<std::int32_t>& low) {
+  for (const double factor : kPricesOfFill) {
+    Found found = Try(factor * price, low);
+    if (found.squared_error <= limit) return found;
+  }
+  return std::nullopt;
+}
+
+AccuracySearch::Found AccuracySearch::Fill(double price, double limit, Found within, const Found& beyond) {
+  const int last = num_cuts_ + static_cast<int>(CutsOf(problem_, kCutsOfFill));
+  while (true) {
+    std::vector<std::int32_t> low = LowDecisions(within);
+    std::optional<Found> best;
+    const auto gain = [&](const Found& f) {
+      return static_cast<double>(within.cost - f.cost) / std::max(f.squared_error - within.squared_error, 1e-300);
+    };
+    for (const std::int32_t n : LowDecisions(beyond)) {
+      if (within.solution.low[n] || num_cuts_ >= last) continue;
+      low.push_back(n);
+      std::optional<Found> found = TryWithin(limit, price, low);
+      low.pop_back();
+      const bool is_better = found && found->cost < within.cost && (!best || gain(*found) > gain(*best));
+      if (is_better) best = std::move(found);
+    }
+    if (!best) return within;
+    within = std::move(*best);
+  }
+}
+
+// The solutions between two, which no line between others passes below.
+void AccuracySearch::Trace(const Found& cheap, const Found& accurate) {
+  std::vector<std::pair<Found, Found>> gaps{{cheap, accurate}};
+  const std::size_t most = CutsOf(problem_, kCutsOfCurve);
+  for (std::size_t i = 0; i < gaps.size() && i < most; ++i) {
+    const auto [from, to] = gaps[i];
+    if (from.squared_error <= to.squared_error || from.cost >= to.cost) continue;
+    const double price = SlopeOf(from, to);
+    const Found found = Try(price);
+    if (!IsBelow(found, price, from)) continue;
+    gaps.emplace_back(from, found);
+    gaps.emplace_back(found, to);
+  }
+}
+
+AccuracySearch::Found AccuracySearch::Within(double limit) {
+  Found cheapest = Try(0);
+  Found high = AllHigh();
+  found_.push_back({high.cost, high.squared_error});
+  Found accurate = Try(HighestPrice());
+  Trace(cheapest, accurate);
+  if (limit == 0) return high;
+  if (cheapest.squared_error <= limit) return cheapest;
+  if (accurate.squared_error > limit) return high;
+  Found beyond = std::move(cheapest);
+  const double price = Narrow(limit, &accurate, &beyond);
+  return Fill(price, limit, std::move(accurate), beyond);
+}
+
+std::vector<PricedDecision> AccuracySearch::Curve() const {
+  std::vector<PricedDecision> sorted = found_, curve;
+  std::sort(sorted.begin(), sorted.end(), [](const PricedDecision& a, const PricedDecision& b) {
+    return a.squared_error != b.squared_error ? a.squared_error < b.squared_error : a.cost < b.cost;
+  });
+  for (const PricedDecision& one : sorted) {
+    if (curve.empty() || one.cost < curve.back().cost) curve.push_back(one);
+  }
+  return curve;
+}
+
+}  // namespace amp

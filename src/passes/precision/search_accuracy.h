@@ -1,0 +1,57 @@
+// The cheapest choices between float32 and low precision whose roundings keep the outputs accurate enough.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "passes/precision/cut_problem.h"
+#include "passes/precision/decision.h"
+#include "passes/precision/rounding_points.h"
+
+namespace amp {
+
+// Cost + price x squared error is one minimum cut. The search varies the price: the cut of a price on the line between
+// two solutions finds one below that line, until there is none. Between the last two it makes single choices low, one
+// after the other, the largest saving for its error first.
+class AccuracySearch {
+ public:
+  struct Found {
+    CutProblem::Solution solution;
+    std::int64_t cost = 0;
+    double squared_error = 0;
+  };
+
+  // The first `num_decisions` choices of the problem are decisions, all others follow from them. Throws ArgumentError
+  // for errors, limits and prices that are negative or not finite.
+  AccuracySearch(CutProblem problem, std::size_t num_decisions, std::vector<RoundingPoint> points,
+                 const ErrorTarget& target);
+
+  // The best solution of one price.
+  Found AtPrice(double price) const { return Solve(price, {}); }
+  // The cheapest one found within the limit; all that can be is high where there is none.
+  Found Within(double limit);
+  // What was found, by falling cost: of two solutions none is better in both.
+  std::vector<PricedDecision> Curve() const;
+
+ private:
+  Found Solve(double price, const std::vector<std::int32_t>& low) const;
+  Found AllHigh() const;
+  Found Evaluated(CutProblem::Solution solution, Capacity cost) const;
+  double HighestPrice() const;
+  Found Try(double price, const std::vector<std::int32_t>& low = {});
+  double Narrow(double limit, Found* within, Found* beyond);
+  std::vector<std::int32_t> LowDecisions(const Found& found) const;
+  std::optional<Found> TryWithin(double limit, double price, const std::vector<std::int32_t>& low);
+  Found Fill(double price, double limit, Found within, const Found& beyond);
+  void Trace(const Found& cheap, const Found& accurate);
+
+  CutProblem problem_;
+  const std::size_t num_decisions_;
+  const std::vector<RoundingPoint> points_;
+  double sum_of_errors_ = 0;
+  int num_cuts_ = 0;
+  std::vector<PricedDecision> found_;
+};
+
+}  // namespace amp
