@@ -11,7 +11,7 @@ import argparse
 import sys
 import warnings
 
-from trust import bound_rows, compare_rows, running_rows, sensitivity_rows
+from trust import accuracy_rows, bound_rows, compare_rows, running_rows, sensitivity_rows
 from trust.report import print_table
 
 import amp
@@ -21,6 +21,7 @@ PARTS = {
     "compare": compare_rows.rows,
     "sensitivity": sensitivity_rows.rows,
     "bound": bound_rows.rows,
+    "accuracy": accuracy_rows.rows,
     "running": running_rows.rows,
 }
 

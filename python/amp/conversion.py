@@ -5,19 +5,20 @@ What each argument may be is checked here, what it means to a model is decided b
 
 from __future__ import annotations
 
+import resource
+import time
 from typing import TYPE_CHECKING
 
-from . import _core
-from ._arrays import readable_dict
-from ._options.conversion import TARGETS, by_name, checked_options, declared_dtype, is_float, is_one_dtype
+from ._conversion.calls import converted_model, converted_symbol, report_of
+from ._options.conversion import OF_MODELS, check_of_models
 from ._options.signatures import MXNETS, with_options
-from .base import ArgumentError, GraphError, dtype_name, log
-from .sym import Symbol, Variable, amp_cast
+from .base import ArgumentError
+from .sym import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ._trust.data import Data, OnFailure
+    from ._trust.data import OnFailure
     from ._types import Arrays, DType, Shapes
 
 # Type checkers read conversion.pyi, which tools/write_types.py makes from these signatures and the table of options.
@@ -51,13 +52,18 @@ def convert_symbol(
     """
     if options["fold_batch_norm"]:
         raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
-    model = _convert_types(sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options)
+    given = [name for name in OF_MODELS if options.pop(name) is not None]
+    if given:
+        raise ArgumentError(f"{given[0]}: a symbol has no values to run; use convert_model")
+    model = converted_symbol(
+        sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options
+    )
     converted = Symbol(model["symbol"])
-    return (converted, _report(model)) if return_report else converted
+    return (converted, report_of(model)) if return_report else converted
 
 
 @with_options(
-    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes data verify on_failure "
+    f"sym arg_params aux_params input_dtypes {MXNETS} cast_params_offline * others input_shapes verify on_failure "
     "return_report"
 )
 def convert_model(
@@ -67,7 +73,6 @@ def convert_model(
     input_dtypes: DType | Mapping[str, DType] | Sequence[DType] | None = "float32",
     *,
     input_shapes: Shapes | None = None,
-    data: Data | None = None,
     verify: bool = False,
     on_failure: OnFailure = "raise",
     return_report: bool = False,
@@ -84,7 +89,6 @@ def convert_model(
     {options}
     input_shapes: {name: shape} of inputs. With them casts can move to where a tensor is smallest (equal bits), batch
         norms behind reshaped tensors can be folded, and the report knows bytes.
-    data: what the model will see: an array (of a model with one input), {input: array}, or an iterable of such batches.
     verify: whether the converted model is run on `data`, and each of its steps compared with its operator in float32:
         none may add more than half a unit in the last place.
     on_failure: what happens where one does: 'raise' raises InternalError, 'keep' returns the model as it was.
@@ -98,148 +102,46 @@ def convert_model(
     >>> low_args["fc_weight"].dtype
     dtype(bfloat16)
     """
+    begin = _Begin()
+    of_models = {name: options.pop(name) for name in OF_MODELS}
+    check_of_models(of_models, verify)
     if verify:
-        from ._trust.verify import check_request
+        from ._trust.verify import check_request, verified
 
-        check_request(data, on_failure)
-    model = _convert(
-        sym, arg_params, aux_params, input_dtypes, input_shapes=input_shapes, report=return_report, **options
-    )
+        check_request(of_models["data"], on_failure)
+    options = {**options, "input_dtypes": input_dtypes, "input_shapes": input_shapes}
+    if of_models["accuracy"] is None:
+        model = converted_model(sym, arg_params, aux_params, report=return_report, **options)
+        report = report_of(model, arg_params) if return_report else None
+    else:
+        from ._trust.accuracy import convert_to_target  # which most conversions do without
+        from ._trust.data import inputs_of_model, kept_batches
+
+        first = sym, arg_params, aux_params
+        if of_models["data"] is not None:
+            of_models["data"] = kept_batches(of_models["data"], inputs_of_model(first))
+        model, report = convert_to_target(first, **of_models, **options)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
-    report = _report(model, arg_params) if return_report else None
     if verify:
-        converted = _verified((sym, arg_params, aux_params), converted, data, on_failure, report)
-    return (*converted, report) if return_report else converted
+        first = sym, arg_params, aux_params
+        converted, facts = verified(first, converted, of_models["data"], on_failure)
+        if return_report:
+            report._facts["verified"] = facts
+    if return_report:
+        report._took = begin.until_now()
+    return (*converted, report) if return_report else tuple(converted)
 
 
-def _verified(first, converted, data, on_failure, report):
-    from ._trust.verify import verified
+class _Begin:
+    """A point in time, and the most memory that the process had until then."""
 
-    model, facts = verified(first, converted, data, on_failure)
-    if report is not None:
-        report._facts["verified"] = facts
-    return tuple(model)
+    def __init__(self):
+        self._time, self._bytes = time.perf_counter(), _peak_bytes()
 
-
-def _convert(sym, arg_params, aux_params, input_dtypes, input_shapes=None, **options):
-    """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict."""
-    check_symbol(sym)
-    args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
-    inputs = [name for name in sym.list_arguments() if name not in args]
-    types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
-    sym = _with_low_inputs(sym, types, {name: array.dtype for name, array in {**args, **aux}.items()})
-    return _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
+    def until_now(self):
+        """What `ConversionReport.took` returns."""
+        return {"seconds": time.perf_counter() - self._time, "peak_bytes": _peak_bytes() - self._bytes}
 
 
-def _convert_types(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
-    """What `convert_symbol` returns, as the extension's dict; see `_convert`."""
-    check_symbol(sym)
-    parameters = _parameter_types(param_dtypes)
-    types = _input_types(sym, input_dtypes, [name for name in sym.list_arguments() if name not in parameters])
-    types = _with_shapes(types, input_shapes)
-    twice = [name for name in types if name in parameters]
-    if twice:
-        raise ArgumentError(f"input_dtypes and param_dtypes both name {', '.join(twice)}")
-    sym = _with_low_inputs(sym, types, parameters)
-    return _run(sym, options, lambda checked: _core.convert_symbol(sym._handle, types, parameters, checked))
-
-
-def _run(sym, options, convert_with):
-    checked, unmatched, problems = checked_options(sym, options)
-    model = {}
-    try:
-        model = convert_with(checked)
-    except ArgumentError as error:  # what only the extension knows belongs to the same list
-        problems.append(str(error))
-    except GraphError:
-        if not problems:
-            raise
-    if problems:
-        raise ArgumentError("\n".join(problems))
-    model["unknown_names"] = [*model["unknown_names"], *unmatched]
-    log("converted to %s, policy %s", checked.get("target_dtype", "bfloat16"), checked.get("policy", "default"))
-    return model
-
-
-def _report(model, arg_params=None):
-    from ._denormals import denormal_parameters
-    from .report import ConversionReport
-
-    report = ConversionReport(model["report"])
-    if arg_params is not None:
-        given = readable_dict(arg_params, "arg_params")
-        cast = {cast["tensor"] for cast in report.casts if cast["run_time"]}
-        low = report.options["target_dtype"]
-        report._facts["denormal_parameters"] = denormal_parameters(given, model["arguments"], cast, low)
-    return report
-
-
-def check_symbol(sym):
-    """Raises ArgumentError for what is no Symbol."""
-    if not isinstance(sym, Symbol):
-        raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
-
-
-def check_device(device, ctx):
-    """Both are accepted, one at a time, and have no effect."""
-    if device is not None and ctx is not None:
-        raise ArgumentError("device and ctx are two names of one argument; pass one of them")
-
-
-def _parameter_types(param_dtypes):
-    if param_dtypes is not None and not isinstance(param_dtypes, dict):
-        raise ArgumentError(f"param_dtypes: expected a dict {{name: dtype}}, got {type(param_dtypes).__name__}")
-    return {name: dtype_name(dtype) for name, dtype in (param_dtypes or {}).items()}
-
-
-def _input_types(sym, input_dtypes, inputs):
-    """{name: (dtype, no shape)}. What the symbol declares to be integers is not meant by one float for all inputs."""
-    if input_dtypes is not None and is_one_dtype(input_dtypes) and is_float(input_dtypes):
-        attributes = sym.attr_dict()
-        declared = {name: declared_dtype(attributes.get(name, {})) for name in inputs}
-        inputs = [name for name in inputs if declared[name] is None or is_float(declared[name])]
-    return {name: (dtype, None) for name, dtype in by_name("input_dtypes", input_dtypes, inputs).items()}
-
-
-def _with_low_inputs(sym, types, parameters):
-    """The symbol with inputs in low precision where the model was written for float32 ones.
-
-    Such an input says its dtype in `__dtype__`, and what read it reads a cast to float32, which loses nothing. Where
-    the model fits the inputs as they are it stays as it is.
-    """
-    low = {name: dtype_name(dtype) for name, (dtype, _) in types.items() if dtype is not None}
-    low = {name: dtype for name, dtype in low.items() if dtype in TARGETS and name in sym.list_arguments()}
-    known = set(sym.list_arguments())
-    given = {name: dtype for name, dtype in {**parameters, **low}.items() if name in known}
-    if not low or _infers(sym, given):
-        return sym
-    casts = {
-        name: amp_cast(
-            Variable(name, dtype=dtype, attr=_without_dtype(sym, name)),
-            dtype="float32",
-            name=f"{name}_0_amp_cast_float32",
-        )
-        for name, dtype in low.items()
-    }
-    return sym(**casts)
-
-
-def _without_dtype(sym, name):
-    attributes = sym.attr_dict().get(name, {})
-    return {key: value for key, value in attributes.items() if key.startswith("__") and key != "__dtype__"}
-
-
-def _infers(sym, types):
-    try:
-        sym.infer_type_partial(**types)
-    except GraphError:
-        return False
-    return True
-
-
-def _with_shapes(types, shapes):
-    if shapes is None:
-        return types
-    if not isinstance(shapes, dict):
-        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}")
-    return {name: (types.get(name, (None, None))[0], shapes.get(name)) for name in {**types, **shapes}}
+def _peak_bytes():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # which Linux counts in KiB

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from ._core import NDArray
 from ._options.typed import KeywordOptions
-from ._trust.data import Data, OnFailure
+from ._trust.data import OnFailure
 from ._types import Arrays, DType, Shapes
 from .report import ConversionReport
 from .sym import Symbol
@@ -60,7 +60,6 @@ def convert_model(
     cast_params_offline: bool = False,
     *,
     input_shapes: Shapes | None = None,
-    data: Data | None = None,
     verify: bool = False,
     on_failure: OnFailure = "raise",
     return_report: Literal[False] = False,
@@ -80,7 +79,6 @@ def convert_model(
     cast_params_offline: bool = False,
     *,
     input_shapes: Shapes | None = None,
-    data: Data | None = None,
     verify: bool = False,
     on_failure: OnFailure = "raise",
     return_report: Literal[True],

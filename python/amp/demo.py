@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import checkpoint, conversion, model_zoo
+from . import checkpoint, model_zoo
+from ._conversion.calls import converted_model
 from .base import ArgumentError, cpu_info
 from .executor import Executor
 from .profiling import SystemLoad
@@ -47,7 +48,7 @@ def digits(folder):
         images, labels, mxnet_output = stored["images"], stored["labels"], stored["mxnet_output"]
     inputs = images.reshape(-1, 1, 8, 8).astype(np.float32) / 16
     symbol, arg_params, aux_params = checkpoint.load_checkpoint(folder / "digits", 0)
-    model = conversion._convert(
+    model = converted_model(
         symbol, arg_params, aux_params, "float32", target_dtype="bfloat16", cast_params_offline=True
     )
 

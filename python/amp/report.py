@@ -45,6 +45,7 @@ class ConversionReport:
             raise ArgumentError(f"this is no conversion report: {error}") from None
         if not isinstance(self._facts, dict) or self._facts.get("format") != _FORMAT:
             raise ArgumentError("this is no conversion report: it lacks the format 'amp-conversion-report'")
+        self._took = None
         self._by_id = {tensor["id"]: tensor for tensor in [*self.tensors, *self.gradients]}
 
     @classmethod
@@ -77,6 +78,16 @@ class ConversionReport:
         return self._facts["options"]
 
     @property
+    def took(self) -> dict[str, float] | None:
+        """What the conversion took: seconds, and peak_bytes, the rise of the process' largest memory; not in to_json.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> amp.convert_model(sym, args, aux, return_report=True)[3].took["seconds"] > 0
+        True
+        """
+        return self._took
+
+    @property
     def certificate(self) -> dict[str, Any] | None:
         """Proof that no decision costs less, where a minimum cut decided: unit ("ps" or "casts"), cut, flow, constant.
 
@@ -91,6 +102,24 @@ class ConversionReport:
         None where neither a machine nor a minimum cut says so.
         """
         return self._facts.get("predicted")
+
+    @property
+    def accuracy(self) -> dict[str, Any] | None:
+        """How the conversion met the goal of its option `accuracy`; None without that option.
+
+        goal, reached, evaluations (how many models were measured), predicted_error (to first order), measured_error or
+        metric (None where none was needed), kept (nodes that stay float32 for it: dicts with node and why), and curve:
+        what the search found, dicts with predicted_time (seconds, or None), predicted_error, measured_error or metric,
+        and kept (how many nodes).
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> data = np.random.default_rng(0).standard_normal((8, 4), dtype="float32")
+        >>> goal = {"error": 0.1}
+        >>> *_, report = amp.convert_model(sym, args, aux, accuracy=goal, data=data, return_report=True)
+        >>> report.accuracy["reached"], report.accuracy["evaluations"]
+        (True, 1)
+        """
+        return self._facts.get("accuracy")
 
     @property
     def machine(self) -> dict[str, Any] | None:
@@ -156,14 +185,33 @@ class ConversionReport:
         return self._facts.get("verified")
 
     @property
+    def parameters(self) -> list[dict[str, Any]]:
+        """What the conversion does to the values of floating-point parameters, in the order of the graph.
+
+        Dicts with name, dtype (that operators read), smallest and largest magnitude but 0, error (rms of what rounding
+        changed, relative to that of the values, batch norms folded), is_exact, worst_channel ({index, error}, or None).
+
+        >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> args = {"fc_weight": np.array([[1, 2], [1, 1.001]], "float32")}
+        >>> (weight,) = amp.convert_model(net, args, {}, return_report=True)[3].parameters
+        >>> weight["dtype"], weight["is_exact"], weight["worst_channel"]["index"]
+        ('bfloat16', False, 1)
+        """
+        return self._facts.get("parameters", [])
+
+    @property
     def kept(self) -> list[dict[str, Any]]:
         """Float tensors that are not in the target dtype; `chain(tensor)` says why."""
         low = self.options["target_dtype"]
         return [tensor for tensor in self.tensors if "float" in tensor["dtype"] and tensor["dtype"] != low]
 
     @property
-    def folded(self) -> list[dict[str, str]]:
-        """Batch norms that became part of another node: dicts with batch_norm and into."""
+    def folded(self) -> list[dict[str, Any]]:
+        """Batch norms that became part of another node: dicts with batch_norm and into.
+
+        With a goal for accuracy, too: weight, rounding ('nearest' or 'compensated'), and what either does to the
+        outputs, error_nearest and error_compensated.
+        """
         return self._facts["folded"]
 
     @property
@@ -210,30 +258,7 @@ class ConversionReport:
 
         Raises ArgumentError for a name that the model does not have.
         """
-        lines = []
-        for batch_norm in self.folded:
-            if name in (batch_norm["batch_norm"], f"{batch_norm['batch_norm']}_output"):
-                lines.append(f"the batch norm {name} was folded into {batch_norm['into']}, in float32")
-                name = batch_norm["into"]
-        tensor = self.tensor(name)
-        what = tensor["kind"] if tensor["op"] == "null" else tensor["op"]
-        lines.append(f"{tensor['name']} ({what}) is {tensor['dtype']}{_before(tensor)}")
-        for step, reason in self.chain(tensor):
-            lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
-        for cast in self.casts:
-            if cast["tensor_id"] == tensor["id"]:
-                lines += self._cast_lines(cast)
-        for batch_norm in self.not_folded:
-            if batch_norm["batch_norm"] == tensor["node"]:
-                lines.append(f"  it was not folded: {batch_norm['why']}")
-        return "\n".join(lines)
-
-    def _cast_lines(self, cast):
-        when = "in every run" if cast["run_time"] else "once, offline"
-        yield f"  it is cast to {cast['to']} {when}, for"
-        for reader in cast["readers"]:
-            who = f"{reader['node']}.{reader['input']}" if reader["node"] else f"the output {reader['input']}"
-            yield f"    {who}: {reader['reason']['text']}  [{reader['reason']['class']}]"
+        return "\n".join(_why_lines(self, name))
 
     def __str__(self) -> str:
         return "\n".join([*_total_lines(self), "", *_kept_lines(self)]).rstrip()
@@ -243,6 +268,34 @@ class ConversionReport:
     def __repr__(self) -> str:
         casts = self.totals["casts"]
         return f"<ConversionReport to {self.options['target_dtype']}: {casts['run_time']} casts in every run>"
+
+
+def _why_lines(report, name):
+    lines = []
+    for batch_norm in report.folded:
+        if name in (batch_norm["batch_norm"], f"{batch_norm['batch_norm']}_output"):
+            lines.append(f"the batch norm {name} was folded into {batch_norm['into']}, in float32")
+            name = batch_norm["into"]
+    tensor = report.tensor(name)
+    what = tensor["kind"] if tensor["op"] == "null" else tensor["op"]
+    lines.append(f"{tensor['name']} ({what}) is {tensor['dtype']}{_before(tensor)}")
+    for step, reason in report.chain(tensor):
+        lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
+    for cast in report.casts:
+        if cast["tensor_id"] == tensor["id"]:
+            lines += _cast_lines(cast)
+    for batch_norm in report.not_folded:
+        if batch_norm["batch_norm"] == tensor["node"]:
+            lines.append(f"  it was not folded: {batch_norm['why']}")
+    return lines
+
+
+def _cast_lines(cast):
+    when = "in every run" if cast["run_time"] else "once, offline"
+    yield f"  it is cast to {cast['to']} {when}, for"
+    for reader in cast["readers"]:
+        who = f"{reader['node']}.{reader['input']}" if reader["node"] else f"the output {reader['input']}"
+        yield f"    {who}: {reader['reason']['text']}  [{reader['reason']['class']}]"
 
 
 def _total_lines(report):
@@ -260,12 +313,19 @@ def _total_lines(report):
     if report.gradients:
         low = sum(tensor["dtype"] == report.options["target_dtype"] for tensor in report.gradients)
         yield f"  tensors of gradients      {len(report.gradients)}, {low} of them {report.options['target_dtype']}"
+    rounded = [parameter for parameter in report.parameters if not parameter["is_exact"]]
+    if rounded:
+        worst = max(rounded, key=lambda parameter: parameter["error"])
+        most = f"{worst['error']:.2g} of the rms ({worst['name']})"
+        yield f"  parameters rounded        {len(rounded)}, at most by {most}"
     if report.denormal_parameters:
         counts = report.denormal_parameters.values()
         are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
         yield f"  denormal numbers          {are} of parameters, {become} more by the conversion"
     if report.machine:
         yield f"  machine                   {report.machine.get('name')} ({report.machine['digest']})"
+    if report.accuracy:
+        yield f"  accuracy                  {_accuracy(report.accuracy)}"
     if report.predicted:
         decided, unchanged = (_cost(report.predicted, key) for key in ("as_decided", "unchanged"))
         yield f"  predicted                 {decided}, as it was {unchanged}"
@@ -285,6 +345,14 @@ def _kept_lines(report):
 
 def _cost(predicted, key):
     return f"{predicted[key]} casts" if predicted["unit"] == "casts" else f"{predicted[key] * 1e-9:.4g} ms"
+
+
+def _accuracy(facts):
+    name, goal = next(iter(facts["goal"].items()))
+    if not facts["reached"]:
+        return f"no conversion meets {name} {goal:g}: what may be float32 is"
+    measured = facts.get("measured_error", facts.get("metric"))
+    return f"{measured:.4g} measured ({name} {goal:g}), {len(facts['kept'])} nodes kept in float32"
 
 
 def _before(tensor):

@@ -9,7 +9,7 @@ from .._options.peers import read_policy
 from ..base import ArgumentError
 from ..executor import with_tiling
 from . import models, outputs
-from .inputs import types_of
+from .inputs import arrays_of_file, types_of
 
 
 def convert(options):
@@ -45,6 +45,7 @@ def converted_model(model, options):
         *model,
         {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
         **_choices(options),
+        data=None if options.data is None else arrays_of_file(options.data),
         input_shapes=shapes,
         return_report=True,
     )
@@ -52,7 +53,7 @@ def converted_model(model, options):
 
 def _choices(options):
     """What the flags say and, where they say nothing, the policy of another program. Nodes to exclude add up."""
-    flags = {name: getattr(options, name) for name, option in OPTIONS.items() if option.flag}
+    flags = {name: getattr(options, name) for name, option in OPTIONS.items() if option.flag and name != "data"}
     if not options.like:
         return flags
     like = read_policy(options.like)
@@ -75,6 +76,7 @@ def _facts(record):
         "casts": totals["casts"],
         "parameters": totals["parameters"],
         "note": record.note_on_mxnet,
+        "accuracy": record.accuracy,
     }
 
 
@@ -87,5 +89,17 @@ def _print_facts(facts, options):
     hint = "" if options.cast_params_offline else " (see --offline)"
     print(f"  parameters cast:     {facts['casts']['offline']} of {parameters['after']}{hint}")
     print(f"  parameter bytes:     {size_text(parameters['bytes_before'])} -> {size_text(parameters['bytes_after'])}")
+    if facts["accuracy"]:
+        _print_accuracy(facts["accuracy"])
     if facts["note"]:
         print(f"  note: {facts['note']}")
+
+
+def _print_accuracy(facts):
+    goal = facts["goal"]["error"]
+    if not facts["reached"]:
+        print(f"  error of outputs:    no conversion meets {goal:g}: what may be float32 is")
+        return
+    measured = f"{facts['measured_error']:.3g} measured, {facts['evaluations']} evaluations"
+    print(f"  error of outputs:    {measured}, at most {goal:g} asked for")
+    print(f"  kept for accuracy:   {len(facts['kept'])} nodes")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import re
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from .. import _core
 from ..base import ArgumentError, did_you_mean, dtype_name
@@ -245,6 +248,39 @@ def _outputs(key, value: DTypeLike | Mapping[str, DTypeLike] | Sequence[DTypeLik
     return {name: dtype_name(dtype) for name, dtype in by_name(key, value, sym.list_outputs()).items()}
 
 
+def _accuracy(key, value: Mapping[str, Any], *_):
+    """{"error": number} or {"metric": function, "drop": number}"""
+    if not isinstance(value, dict) or set(value) not in ({"error"}, {"metric", "drop"}):
+        got = f"the keys {', '.join(map(repr, value))}" if isinstance(value, dict) else repr(value)
+        raise ArgumentError(f"{key}: expected {{'error': number}} or {{'metric': function, 'drop': number}}, got {got}")
+    goal = "error" if "error" in value else "drop"
+    number = value[goal]
+    is_number = isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)
+    if not is_number or not 0 < number < float("inf"):
+        raise ArgumentError(f"{key}: {goal}: expected a number above 0, got {number!r}")
+    if "metric" in value and not callable(value["metric"]):
+        raise ArgumentError(f"{key}: metric: expected a function of `run`, got {value['metric']!r}")
+    return value
+
+
+def _data(_key, value: Any, *_):
+    return value  # what it may be depends on the model: _trust/data.py
+
+
+def _sensitivity(key, value: Any, *_):
+    if not hasattr(value, "effects"):
+        raise ArgumentError(f"{key}: expected what amp.sensitivity returns, got {value!r}")
+    return value
+
+
+def error_of_outputs(text):
+    """'2e-3' of the command line -> {"error": 0.002}"""
+    try:
+        return _accuracy("accuracy", {"error": float(text)})
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0, such as 2e-3") from None
+
+
 def machine_name(key, value: str | os.PathLike[str], *_):
     """A class of machines, 'this', 'any' or the path of a machine file, as text."""
     if not isinstance(value, (str, os.PathLike)):
@@ -373,6 +409,43 @@ OPTIONS = {
         "of policy 'graphamp': {node: 'allow', 'infer' or 'deny'}, as strong as `force`; nodes are named as for "
         "`excluded_sym_names`.",
     ),
+    "accuracy": Option(
+        None,
+        _accuracy,
+        "how accurate the outputs have to be, on `data`: {'error': 2e-3}, the largest root mean square of their errors "
+        "relative to that of the outputs, or {'metric': f, 'drop': 0.002}, the most that f may lose; f(run) is a "
+        "number, the larger the better, and run(inputs) gives the outputs. Needs policy 'default' or 'optimal', which "
+        "then keeps in float32 what gains the least for its error. Where the goal cannot be met the model stays "
+        "float32, and `report.accuracy` says so.",
+        "--max-error",
+        {
+            "type": error_of_outputs,
+            "metavar": "ERROR",
+            "help": "how large the outputs' error may be, such as 2e-3 (rms, relative to them); needs --data",
+        },
+    ),
+    "data": Option(
+        None,
+        _data,
+        "what the model will see, for `accuracy` and `verify`: an array (of a model with one input), {input: array}, "
+        "or an iterable of such "
+        "batches. The batches of an iterator are kept: several models run on them.",
+        "--data",
+        {"metavar": "FILE.npz", "help": "data of all inputs, an array for each, for --max-error"},
+    ),
+    "sensitivity": Option(
+        None,
+        _sensitivity,
+        "what `amp.sensitivity` returned for the model, for `accuracy`; by default it is computed from `data`.",
+    ),
+    "keep_decision": Option(
+        False,
+        _flag,
+        "whether what is low stays so wherever the model is bound, for all batch sizes and machines; the file says so. "
+        "By default an executor takes low precision back where it does not pay, which depends on both.",
+        "--keep-decision",
+        {"action": "store_true", "help": "the decision holds for all batch sizes and machines"},
+    ),
     "machine": Option(
         "any",
         machine_name,
@@ -388,9 +461,36 @@ OPTIONS = {
 # Options of an executor's `reduce_precision` that no conversion of files has.
 OF_EXECUTORS = {"emulate": Option(False, _flag, "whether a CPU that lacks the arithmetic of the dtype converts, too.")}
 
+# Options that need the values of a model: only `convert_model` reads them.
+OF_MODELS = ("accuracy", "data", "sensitivity")
+
+
+def check_of_models(given, verifies):
+    """Raises ArgumentError for what options of OF_MODELS may not be, alone or together.
+
+    `verifies` says whether the option verify, which reads data, is on.
+    """
+    for name in OF_MODELS:
+        if given[name] is not None:
+            OPTIONS[name].check(name, given[name])
+    if given["accuracy"] is None and given["sensitivity"] is not None:
+        raise ArgumentError("sensitivity: nothing reads it; it belongs to accuracy=")
+    if given["accuracy"] is None and given["data"] is not None and not verifies:
+        raise ArgumentError("data: nothing reads it; it belongs to accuracy= and verify=")
+    if given["accuracy"] is None or given["data"] is not None:
+        return
+    if "error" in given["accuracy"] or given["sensitivity"] is None:
+        raise ArgumentError("accuracy: expected data=, on which it is measured")
+
+
+def _refuse(key, *_):
+    raise ArgumentError(f"{key}: only amp.convert_model reads it, which has the values of parameters")
+
+
 # What only some callers say.
 _CHECKS = {
     **{name: option.check for name, option in {**OPTIONS, **OF_EXECUTORS}.items()},
+    **dict.fromkeys(OF_MODELS, _refuse),
     "ignore_unknown_names": _flag,
     "report": _flag,
 }

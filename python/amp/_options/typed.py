@@ -22,6 +22,10 @@ class KeywordOptions(TypedDict, total=False):
     training: bool
     preset: Literal["mp0", "mp1", "mp2", "mp3", "mp4"] | Mapping[str, Any] | None
     categories: Mapping[str, Literal["allow", "infer", "deny"]] | None
+    accuracy: Mapping[str, Any] | None
+    data: Any | None
+    sensitivity: Any | None
+    keep_decision: bool
     machine: str | os.PathLike[str]
 
 

@@ -44,6 +44,11 @@ def first_and_rest(data, inputs):
     return first, itertools.chain([first], every)
 
 
+def kept_batches(data, inputs):
+    """A list of all batches, for several runs of them; see `batches`. Arrays are those of the caller."""
+    return list(batches(data, inputs))
+
+
 def batches(data, inputs):
     """Yields {input: NDArray or NumPy array} for each batch.
 

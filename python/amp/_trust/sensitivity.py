@@ -139,7 +139,7 @@ class Sensitivity:
         ]
         known = [(effects, node, readers) for effects, node, readers in known if effects is not None]
         reads_low = {reader.node for effects, _, seen in known for reader in seen or effects.readers}
-        into = {fold["into"] for fold in report.folded}
+        into = {fold["into"] for fold in report.folded if fold.get("rounding") != "nearest"}
         for effects, node, readers in known:
             is_behind = self._facts["folded"].get(node, node) in reads_low
             is_stored = effects.compensated and effects.readers[0].node in into

@@ -10,7 +10,8 @@ import functools
 
 import numpy as np
 
-from .. import conversion, lists
+from .. import lists
+from .._conversion import calls
 from .._options.signatures import MXNETS, REQUIRED, with_options
 from ..lists import (  # noqa: F401 - below `lists`
     list_conditional_fp32_ops,
@@ -95,7 +96,7 @@ def convert_symbol(sym, input_dtypes, param_dtypes, **options):
     ['data', 'fc_weight', 'fc_bias']
     """
     options = strict_options(options)
-    model = conversion._convert_types(sym, input_dtypes, param_dtypes, **options)
+    model = calls.converted_symbol(sym, input_dtypes, param_dtypes, **options)
     warn_of_unknown_names(model, stacklevel=5)
     return Symbol(model["symbol"])
 
@@ -115,7 +116,7 @@ def convert_model(sym, arg_params, aux_params, input_dtypes, **options):
     ['relu_output']
     """
     options = strict_options(options)
-    model = conversion._convert(sym, arg_params, aux_params, input_dtypes, **options)
+    model = calls.converted_model(sym, arg_params, aux_params, input_dtypes, **options)
     warn_of_unknown_names(model, stacklevel=5)
     return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
 
@@ -133,7 +134,7 @@ def convert_hybrid_block(block, data_example, device=None, *, ctx=None, **option
     (1, 3)
     """
     options = strict_options(options)
-    conversion.check_device(device, ctx)
+    calls.check_device(device, ctx)
     converted, model = _convert_block(block, data_example, **options)
     warn_of_unknown_names(model, stacklevel=5)
     return converted

@@ -29,7 +29,7 @@ SCHEMAS = {
     "convert": (
         ["-o", "{}/low", "--report", "{}/r.json"],
         {
-            **{"options": dict, "results": int, "results_in_target_dtype": int, "note": str},
+            **{"options": dict, "results": int, "results_in_target_dtype": int, "note": str, "accuracy": type(None)},
             **{"batch_norms": int, "batch_norms_folded": int, "files": [str], "wrote": [str]},
             "casts": {"run_time": int, "offline": int},
             "parameters": dict.fromkeys("before after cast bytes_before bytes_after".split(), int),

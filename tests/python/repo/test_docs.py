@@ -102,6 +102,39 @@ def test_precision_explains_every_option(repository):
     assert [option for option in OPTIONS if f"{option}=" not in code and f"{option}:" not in code] == []
 
 
+POLICIES_OF_THE_TABLE = [
+    {},
+    {"policy": "mxnet"},
+    {"policy": "graphamp", "preset": "mp1"},
+    {"policy": "graphamp", "preset": "mp2"},
+    {"policy": "optimal", "minimize": "casts"},
+    *({"policy": "optimal", "machine": machine} for machine in ("avx512_bf16_fast", "avx512_amx", "avx512_bf16_slow")),
+]
+
+
+def rows_of_policies(names):
+    """The rows of the table of policies: what each node of the page's block writes, and the casts."""
+    options = {"input_shapes": names["block_shapes"], "cast_params_offline": True, "return_report": True}
+    reports = [
+        names["amp"].convert_model(names["block"], names["block_params"], {}, **options, **policy)[-1]
+        for policy in POLICIES_OF_THE_TABLE
+    ]
+    written = [{t["node"]: t["dtype"] for t in report.tensors if t["kind"] == "result"} for report in reports]
+    for node in written[0]:
+        yield [node, *("bf" if dtypes[node] == "bfloat16" else "" for dtypes in written)]
+    yield ["casts", *(str(report.totals["casts"]["run_time"]) for report in reports)]
+
+
+def test_the_table_of_policies_is_what_they_decide(repository):
+    page = (repository / "docs" / "precision.md").read_text()
+    names = {}
+    code = next(code for _, code in python_blocks(page) if "block_shapes =" in code)
+    exec(f"import amp\n{code}", names)
+    table = page[page.index("| node | `default`") :].split("\n\n")[0].splitlines()[2:]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert shown == list(rows_of_policies(names))
+
+
 def test_what_why_prints_is_what_the_page_shows(repository, capsys):
     page = (repository / "docs" / "precision.md").read_text()
     names = {}

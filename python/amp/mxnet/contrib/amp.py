@@ -7,7 +7,8 @@ an AssertionError (which is an amp.ArgumentError, too).
 
 import sys
 
-from ... import _autocast, conversion, lists
+from ... import _autocast, lists
+from ..._conversion import calls
 from ..._options.conversion import declared_dtype, items_of
 from ..._options.signatures import MXNETS, with_options
 from ...base import UnsupportedError
@@ -64,14 +65,14 @@ def convert_symbol(sym, data_names=None, cast_optional_params=False, **options):
     ['data', 'fc_weight', 'fc_bias']
     """
     options = strict_options({**options, "cast_params_offline": cast_optional_params})
-    conversion.check_symbol(sym)
+    calls.check_symbol(sym)
     attributes = sym.attr_dict()
     types = {name: declared_dtype(attributes.get(name, {})) for name in sym.list_inputs()}
     if data_names is None:
         data_names = [name for name in sym.list_arguments() if types[name] is None]
     inputs = items_of("data_names", data_names)
     parameters = {name: dtype or "float32" for name, dtype in types.items() if name not in inputs}
-    model = conversion._convert_types(sym, dict.fromkeys(inputs, "float32"), parameters, **options)
+    model = calls.converted_symbol(sym, dict.fromkeys(inputs, "float32"), parameters, **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"])
 
@@ -90,7 +91,7 @@ def convert_model(sym, arg_params, aux_params, cast_optional_params=False, **opt
     ['relu_output']
     """
     options = strict_options({**options, "cast_params_offline": cast_optional_params})
-    model = conversion._convert(sym, arg_params, aux_params, "float32", **options)
+    model = calls.converted_model(sym, arg_params, aux_params, "float32", **options)
     warn_of_unknown_names(model)
     return Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
 
@@ -109,7 +110,7 @@ def convert_hybrid_block(block, ctx=None, cast_optional_params=False, *, device=
     (2, 3)
     """
     options = strict_options({**options, "cast_params_offline": cast_optional_params})
-    conversion.check_device(device, ctx)
+    calls.check_device(device, ctx)
     converted, model = _convert_block(block, None, **options)
     warn_of_unknown_names(model)
     return converted

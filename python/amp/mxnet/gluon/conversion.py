@@ -2,9 +2,9 @@
 
 from ... import _core
 from ..._arrays import readable
+from ..._conversion.calls import check_device, report_of, run_conversion
 from ..._options.signatures import MXNETS, with_options
 from ...base import ArgumentError
-from ...conversion import _report, _run, check_device
 from ...sym import Symbol, Variable
 from . import mxnet_blocks, tracing
 from ._nested import leaves_of
@@ -36,7 +36,7 @@ def convert_hybrid_block(block, data_example, device=None, *, ctx=None, return_r
     """
     check_device(device, ctx)
     converted, model = _convert_block(block, data_example, report=True, **options)
-    converted.conversion_report = _report(model)
+    converted.conversion_report = report_of(model)
     return (converted, converted.conversion_report) if return_report else converted
 
 
@@ -45,7 +45,7 @@ def _convert_block(block, data_example, **options):
     examples = None if data_example is None else leaves_of(data_example)
     sym, args, aux, input_names = graph_of(block, data_example)
     types = _types_of_examples(sym, examples, input_names)
-    model = _run(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
+    model = run_conversion(sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, checked))
     params = {**model["arguments"], **model["auxiliary_states"]}
     return SymbolBlock(Symbol(model["symbol"]), [Variable(name) for name in input_names], params), model
 

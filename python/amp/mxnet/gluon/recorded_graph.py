@@ -6,10 +6,10 @@ import threading
 import numpy as np
 
 from ... import _core, _random_key, _recording, nd
+from ..._conversion.calls import converted_symbol
 from ..._options.executor import settings_of_gradients
 from ..._recording import RunNode, is_differentiable
 from ...base import ArgumentError, UnsupportedError
-from ...conversion import _convert_types as convert_types
 from ...sym import Symbol
 
 _PLANS_KEPT = 8  # of one graph, for as many shapes of its inputs
@@ -115,7 +115,7 @@ class RecordedGraph:
         inputs = {name: dtypes[name] for name in self._symbol.list_arguments() if name in dtypes}
         states = {name: dtypes[name] for name in self._symbol.list_auxiliary_states() if name in dtypes}
         options = {key: value for key, value in self._conversion.items() if key != "emulate"}
-        return convert_types(self._symbol, inputs, states, **options)["symbol"]
+        return converted_symbol(self._symbol, inputs, states, **options)["symbol"]
 
 
 class _Kept:

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from .base import dtype_name
+from ..base import dtype_name
 
 _BLOCK = 1 << 20  # elements
 _LEAST_NORMAL = {"bfloat16": 2.0**-126, "float16": 2.0**-14, "float32": 2.0**-126, "float64": 2.0**-1022}

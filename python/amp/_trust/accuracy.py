@@ -1,0 +1,258 @@
+"""The option `accuracy` of conversions: the cheapest precision whose outputs are accurate enough, as measured.
+
+The extension finds the cheapest decision whose squared error, a sum of what single roundings add, is within a limit
+(AccuracySearch). Here the sums come from a sensitivity, and the limit from measurements: the measured error of one
+decision, divided by the predicted one, scales the limit of the next.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._conversion.calls import converted_model, report_of
+from .._options.conversion import target_name
+from ..base import ArgumentError, log
+from ..sym import Symbol
+from .data import batches, inputs_of_model, kept_batches
+from .measuring import Measure, Runner
+from .sensitivity import sensitivity as sensitivity_of
+
+if TYPE_CHECKING:
+    from ..report import ConversionReport
+
+_MOST_EVALUATIONS = 4
+_NEAR = 0.85  # an error of this part of the goal is as near as a further evaluation would come
+# What is left of the limit after an evaluation that missed the goal: of the first choice for it, and of later ones.
+_MARGINS = (1.0, 0.95, 0.7, 0.7)
+_MEASURED = {"error": "measured_error", "drop": "metric"}  # what is measured of a goal
+
+
+class Found(NamedTuple):
+    """A conversion as the extension's dict, its report, and what was measured of it: None for nothing."""
+
+    model: dict
+    report: ConversionReport
+    measured: float | None = None
+
+    @property
+    def squared_error(self):
+        """As the search predicts it."""
+        return self.report.accuracy["squared_error"]
+
+    @property
+    def is_reached(self):
+        """Whether the predicted error is within the limit that was asked for."""
+        return self.report.accuracy["reached"]
+
+    @property
+    def is_float32(self):
+        """Whether nothing is rounded."""
+        low = self.report.options["target_dtype"]
+        return not self.report.casts and all(tensor["dtype"] != low for tensor in self.report.tensors)
+
+    @property
+    def cost(self):
+        """What the conversion is predicted to take."""
+        return self.report.predicted["as_decided"]
+
+    @property
+    def kept(self):
+        """Nodes that accuracy keeps in float32: dicts with node and why."""
+        reasons = {t["node"]: t["reason"] for t in self.report.tensors}
+        return [{"node": n, "why": r["text"]} for n, r in reasons.items() if r["kind"] == "too_sensitive"]
+
+    def is_same(self, other):
+        """Whether both are one decision, as far as costs and errors tell."""
+        return (self.cost, self.squared_error) == (other.cost, other.squared_error)
+
+
+class Folding(NamedTuple):
+    """A weight that a batch norm is folded into, and what both ways to round it do to the outputs."""
+
+    node: str
+    weight: str
+    nearest: float
+    compensated: float
+
+    @classmethod
+    def of(cls, effects):
+        """The Folding of a weight's Effects."""
+        errors = [math.sqrt(np.mean(np.square(sum(form)))) for form in (effects.plain, effects.compensated)]
+        return cls(effects.readers[0].node, effects.name, *errors)
+
+    @property
+    def rounding(self):
+        """The better way."""
+        return "nearest" if self.nearest <= self.compensated else "compensated"
+
+    @property
+    def least(self):
+        """The error of the better way."""
+        return min(self.nearest, self.compensated)
+
+    def facts(self):
+        """What a report says of it."""
+        return {
+            "weight": self.weight,
+            "rounding": self.rounding,
+            "error_nearest": self.nearest,
+            "error_compensated": self.compensated,
+        }
+
+
+class Search:
+    """Conversions of one model with limits on their squared errors, and those of them that were measured."""
+
+    def __init__(self, model, options, table):
+        self._model, self._options, self._table = model, options, table
+        self._foldings = [Folding.of(effects) for effects in table.effects if effects.compensated]
+        self.squared_errors = {tensor["name"]: tensor["own"] ** 2 for tensor in table.tensors if tensor["own"]}
+        self.squared_errors |= {folding.weight: folding.least**2 for folding in self._foldings}
+        self.evaluations = []
+
+    @property
+    def everything(self):
+        """A limit within which every decision is."""
+        return 2 * math.fsum(self.squared_errors.values()) or 1.0
+
+    def convert(self, limit):
+        """The cheapest conversion found within the limit; float32 for 0, and where there is none."""
+        target = {
+            "squared_errors": self.squared_errors,
+            "limit": limit,
+            "rounded_to_nearest": {folding.weight for folding in self._foldings if folding.rounding == "nearest"},
+        }
+        model = converted_model(*self._model, **self._options, target=target, report=True)
+        found = Found(model, report_of(model, self._model[1]))
+        by_node = {folding.node: folding for folding in self._foldings}
+        for facts in found.report.folded:
+            if facts["into"] in by_node:
+                facts.update(by_node[facts["into"]].facts())
+        unknown = self.squared_errors.keys() - {tensor["name"] for tensor in found.report.tensors}
+        if unknown:
+            raise ArgumentError(
+                f"sensitivity: the model has no tensor {min(unknown)!r}; compute it for this model, with the same "
+                "fold_batch_norm"
+            )
+        return found
+
+    def evaluate(self, found, measure):
+        """The same with what `measure`, a function of a model, says of it."""
+        model = Symbol(found.model["symbol"]), found.model["arguments"], found.model["auxiliary_states"]
+        self.evaluations.append(found._replace(measured=measure(model)))
+        log("accuracy: measured %.3g", self.evaluations[-1].measured)
+        return self.evaluations[-1]
+
+    def result(self, best, goal, is_reached, evaluations):
+        """(the extension's dict, the report), which says how `best` was found."""
+        if not is_reached:
+            text = ", ".join(f"{name} {number:g}" for name, number in goal.items())
+            warnings.warn(f"accuracy: no conversion meets {text}: what may be float32 is", stacklevel=6)
+        measured = _MEASURED[next(iter(goal))]
+        curve = self._curve(best, measured)
+        best.report._facts["accuracy"] = {
+            "goal": goal,
+            "reached": is_reached,
+            "evaluations": evaluations,
+            "predicted_error": self._table.predict(best.report),
+            measured: best.measured,
+            "kept": best.kept,
+            "curve": curve,
+        }
+        return best.model, best.report
+
+    def _curve(self, best, measured):
+        """What was measured, and what else the search found, by predicted error."""
+        points = [self._point(f.cost, self._table.predict(f.report), f, measured) for f in self.evaluations]
+        known = {found.squared_error for found in self.evaluations}
+        others = [p for p in best.report.accuracy["curve"] if p["squared_error"] not in known]
+        points += [self._point(p["cost"], math.sqrt(p["squared_error"]), best, measured, False) for p in others]
+        return sorted(points, key=lambda point: point["predicted_error"])
+
+    def _point(self, cost, error, found, measured, is_measured=True):
+        return {
+            "predicted_time": cost * 1e-12 if found.report.predicted["unit"] == "ps" else None,
+            "predicted_error": error,
+            measured: found.measured if is_measured else None,
+            "kept": len(found.kept) if is_measured else None,
+        }
+
+
+def convert_to_target(model, accuracy, data, sensitivity, **options):
+    """(what `converted_model` returns, its report with `accuracy`) of the options of `convert_model`."""
+    if options["training"]:
+        raise ArgumentError("accuracy: expected training=False: parameters that training moves have no fixed errors")
+    kept = None if data is None else kept_batches(data, inputs_of_model(model))
+    folds = options["fold_batch_norm"] is not False
+    if sensitivity is None:
+        target = target_name(options["target_dtype"])
+        sensitivity = sensitivity_of(*model, kept, fold_batch_norm=folds, target_dtype=target)
+    search = Search(model, options, sensitivity)
+    if "error" in accuracy:
+        return _for_error(search, accuracy["error"], Measure(model, sensitivity, kept, folds))
+    return _for_metric(search, accuracy["drop"], Metric(accuracy["metric"], inputs_of_model(model)))
+
+
+# ---- an error of the outputs ----
+
+
+def _for_error(search, goal, measure):
+    limit, misses = search.everything, 0
+    while len(search.evaluations) < _MOST_EVALUATIONS:
+        found = search.convert(limit)
+        if found.is_float32 or not found.is_reached or any(map(found.is_same, search.evaluations)):
+            break
+        last = search.evaluate(found, measure)
+        misses += last.measured > goal
+        met = misses < len(search.evaluations)
+        if met and (len(search.evaluations) in (1, 3) or _NEAR * goal <= last.measured <= goal):
+            break
+        limit = _next_limit(last, goal, misses)
+    met = [one for one in search.evaluations if one.measured <= goal]
+    best = min(met, key=lambda one: one.cost) if met else search.convert(0)
+    return search.result(best, {"error": goal}, bool(met), len(search.evaluations))
+
+
+def _next_limit(last, goal, misses):
+    scale = last.measured / math.sqrt(last.squared_error) if last.squared_error else math.inf
+    return (goal / scale) ** 2 * _MARGINS[max(misses, 1) - 1]
+
+
+# ---- a metric of the caller ----
+
+
+class Metric:
+    """The caller's function of a model's runs."""
+
+    def __init__(self, function, inputs):
+        self._function, self._inputs = function, inputs
+        self.calls = 0
+
+    def __call__(self, model):
+        symbol, args, aux = model
+        runner = Runner(symbol, {**args, **aux})
+        value = self._function(lambda inputs: runner(next(batches([inputs], self._inputs))))
+        self.calls += 1
+        if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
+            raise ArgumentError(f"accuracy: metric: expected it to return a finite number, got {value!r}")
+        return float(value)
+
+
+def _for_metric(search, drop, metric):
+    """The cheapest decision by bisection, which takes for granted that more error is no better."""
+    float32 = search.evaluate(search.convert(0), metric)
+    curve = [point["squared_error"] for point in float32.report.accuracy["curve"]]
+    best, low, high = float32, 0, len(curve)
+    at = high - 1  # the cheapest one first
+    while low < at < high:
+        found = search.evaluate(search.convert(curve[at] * (1 + 1e-9)), metric)
+        if found.measured >= float32.measured - drop:
+            best, low = found, at
+        else:
+            high = at
+        at = (low + high) // 2
+    return search.result(best, {"drop": drop}, best is not float32, metric.calls)

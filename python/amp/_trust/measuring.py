@@ -1,0 +1,85 @@
+"""Runs of a model on batches, and the error of its outputs against float32."""
+
+import numpy as np
+
+from ..base import GraphError, dtype_name
+from ..sym import Group
+from .reference import bound, float32_reference
+
+
+def types_of(batch):
+    """{input: (dtype, shape)} of a batch."""
+    return {name: (dtype_name(array.dtype), tuple(array.shape)) for name, array in batch.items()}
+
+
+class Runner:
+    """A model as a function of a batch, {input: array}: a list of NumPy arrays. Each node runs as it stands.
+
+    `outputs` are names of tensors to return instead of the model's outputs.
+    """
+
+    def __init__(self, symbol, arrays, outputs=None):
+        self._symbol = symbol if outputs in (None, symbol.list_outputs()) else _tensors(symbol, outputs)
+        self._arrays = arrays
+        self._bound = {}
+
+    def __call__(self, batch):
+        types = types_of(batch)
+        key = tuple(sorted(types.items()))
+        if key not in self._bound:
+            self._bound = {key: bound(self._symbol, self._arrays, types)}  # one at a time: it is large
+        executor = self._bound[key]
+        results = executor({name: array for name, array in batch.items() if name in executor.input_names})
+        return [np.asarray(array.astype("float32")) for array in results]
+
+
+def _tensors(symbol, names):
+    internals = symbol.get_internals()
+    missing = [name for name in names if name not in internals.list_outputs()]
+    if missing:
+        raise GraphError(f"the converted model has no tensor {missing[0]!r}, whose error is to be measured")
+    return Group([internals[name] for name in names])
+
+
+class Measure:
+    """The error of converted models: a function of (Symbol, arg_params, aux_params).
+
+    It is the root mean square of the errors of the tensors that `table` looks at, each relative to its own root mean
+    square, over all their numbers; the reference is the float32 model with folded batch norms. It is infinite where
+    the conversion has a NaN or an infinity that float32 does not have.
+    """
+
+    def __init__(self, model, table, batches, folds):
+        self._names, self._batches = table.outputs, batches
+        reference = float32_reference(model, types_of(batches[0]), folds)
+        self._reference = Runner(reference.symbol, reference.arrays, self._names)
+
+    def __call__(self, low):
+        symbol, args, aux = low
+        run = Runner(symbol, {**args, **aux}, self._names)
+        sums = [_Sums() for _ in self._names]
+        for batch in self._batches:
+            for one, before, after in zip(sums, self._reference(batch), run(batch)):
+                one.add(before, after)
+        return float(np.sqrt(sum(one.relative_square() for one in sums) / sum(one.count for one in sums)))
+
+
+class _Sums:
+    """Sums of squares of one output."""
+
+    def __init__(self):
+        self.count, self._errors, self._values = 0, 0.0, 0.0
+
+    def add(self, before, after):
+        before, after = before.astype(np.float64), after.astype(np.float64)
+        counted = np.isfinite(before)
+        self.count += before.size
+        self._values += np.sum(np.square(before[counted]))
+        errors = after[counted] - before[counted]
+        self._errors += np.sum(np.square(errors)) if np.isfinite(errors).all() else np.inf
+
+    def relative_square(self):
+        """The mean square of errors relative to that of values, times the count of values."""
+        if self._errors == 0:
+            return 0.0
+        return self.count * self._errors / self._values if self._values else np.inf

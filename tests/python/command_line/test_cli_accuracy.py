@@ -1,0 +1,58 @@
+"""`amp convert --max-error` on the digits network."""
+
+import json
+
+import numpy as np
+import pytest
+
+import amp
+from amp.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def digits(repository):
+    return str(repository / "examples" / "digits" / "digits")
+
+
+@pytest.fixture(scope="module")
+def samples(repository, tmp_path_factory):
+    with np.load(repository / "examples" / "digits" / "heldout.npz") as stored:
+        images = stored["images"][:64].reshape(-1, 1, 8, 8).astype("float32") / 17
+    path = tmp_path_factory.mktemp("samples") / "samples.npz"
+    np.savez(path, data=images)
+    return str(path)
+
+
+def test_convert_meets_an_error(digits, samples, tmp_path, capsys):
+    low = str(tmp_path / "low")
+    assert main(["convert", digits, "--data", samples, "--max-error", "1e-3", "-o", low, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["accuracy"]
+    assert facts["goal"] == {"error": 1e-3} and facts["reached"]
+    assert facts["measured_error"] <= 1e-3 and facts["evaluations"] <= 4
+    data = np.load(samples)["data"]
+    options = {"input_shapes": {"data": data.shape}, "mode": "exact", "machine": "any"}
+    models = [amp.load_checkpoint(prefix, 0) for prefix in (digits, low)]
+    outputs = [np.asarray(amp.Executor(*model, **options)(data)[0]) for model in models]
+    error = np.sqrt(np.mean((outputs[1] - outputs[0]) ** 2) / np.mean(outputs[0] ** 2))
+    assert error == pytest.approx(facts["measured_error"], rel=1e-3)
+    assert main(["convert", digits, "--data", samples, "--max-error", "1e-3", "-o", low, "--force"]) == 0
+    assert "error of outputs:" in capsys.readouterr().out
+
+
+def test_an_error_that_cannot_be_met_is_said(digits, samples, tmp_path, capsys):
+    low = str(tmp_path / "low")
+    assert main(["convert", digits, "--data", samples, "--max-error", "1e-9", "-o", low]) == 0
+    assert "no conversion meets 1e-09" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--max-error", "1e-3"], ["--max-error", "1e-3", "--data", "missing.npz"]])
+def test_an_error_needs_data(digits, tmp_path, capsys, arguments):
+    assert main(["convert", digits, "-o", str(tmp_path / "low"), *arguments]) == 2
+    assert "data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "much"])
+def test_an_error_is_a_positive_number(digits, samples, tmp_path, text):
+    with pytest.raises(SystemExit) as ended:
+        main(["convert", digits, "--data", samples, f"--max-error={text}", "-o", str(tmp_path / "low")])
+    assert ended.value.code == 2

@@ -1,0 +1,205 @@
+"""The option `accuracy` of conversions: goals are met as measured, in few evaluations."""
+
+import math
+
+import numpy as np
+import pytest
+import trust_networks
+
+import amp
+from amp import sym
+
+FAST = "avx512_bf16_fast"  # a class of machines whose times are known
+
+
+def residual_network(seed=0, blocks=4, width=48):
+    """(Symbol, arguments, {}) of dense layers with sums around them; the second block is scaled up: it is sensitive."""
+    generator = np.random.default_rng(seed)
+    x, args = sym.Variable("data"), {}
+    for i in range(blocks):
+        size = width if i else width // 2
+        args[f"a{i}_weight"] = generator.standard_normal((width, size), "float32") / np.float32(size**0.5)
+        args[f"b{i}_weight"] = generator.standard_normal((width, width), "float32") * np.float32(3 if i == 1 else 0.1)
+        dense = sym.relu(sym.FullyConnected(x, num_hidden=width, no_bias=True, name=f"a{i}"), name=f"relu{i}")
+        b = sym.FullyConnected(dense, num_hidden=width, no_bias=True, name=f"b{i}")
+        x = sym.elemwise_add(dense if i == 0 else x, b, name=f"sum{i}")
+    args["out_weight"] = generator.standard_normal((5, width), "float32")
+    return sym.FullyConnected(x, num_hidden=5, no_bias=True, name="out"), args, {}
+
+
+DATA = np.random.default_rng(1).standard_normal((64, 24), dtype="float32")
+
+
+def outputs_of(model, data=DATA):
+    executor = amp.Executor(*model, {"data": data.shape}, mode="exact", machine="any")
+    return np.asarray(executor(data)[0].astype("float32")).astype("float64")
+
+
+def error_of(low, model, data=DATA):
+    """Root mean square of errors over that of the float32 outputs, in NumPy."""
+    before = outputs_of(model, data)
+    return math.sqrt(np.square(outputs_of(low, data) - before).mean() / np.square(before).mean())
+
+
+def converted(model, data=DATA, **options):
+    if options.get("machine"):
+        options["input_shapes"] = {"data": data.shape}
+    return amp.convert_model(*model, data=data, return_report=True, **options)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return residual_network()
+
+
+@pytest.fixture(scope="module")
+def full_error(model):
+    return error_of(amp.convert_model(*model), model)
+
+
+@pytest.mark.parametrize("machine", [None, FAST])
+def test_goals_are_met_as_measured(model, full_error, machine):
+    evaluations, times = [], []
+    options = {"machine": machine} if machine else {}
+    table = amp.sensitivity(*model, DATA)
+    for part in (2, 0.7, 0.5, 0.25, 0.1):
+        goal = part * full_error
+        *low, report = converted(model, accuracy={"error": goal}, sensitivity=table, **options)
+        facts = report.accuracy
+        error = error_of(low, model)
+        assert facts["goal"] == {"error": goal}
+        assert error <= goal
+        assert facts["evaluations"] <= 4
+        if facts["reached"]:
+            assert facts["measured_error"] == pytest.approx(error, rel=1e-3)
+            assert 0.5 * error < facts["predicted_error"] < 2 * error
+        else:
+            assert error == 0
+        evaluations.append(facts["evaluations"])
+        times.append(report.predicted["as_decided"])
+    assert evaluations[0] == 1
+    assert np.mean(evaluations) <= 3
+    if machine:  # accuracy costs time
+        assert times[0] == min(times) < max(times) == times[-1]
+
+
+def test_the_report_says_what_was_kept_and_why(model, full_error):
+    *_, report = converted(model, accuracy={"error": full_error / 3})
+    kept = report.accuracy["kept"]
+    assert {node["node"] for node in kept} == {
+        tensor["node"] for tensor in report.tensors if tensor["reason"]["kind"] == "too_sensitive"
+    }
+    assert kept and all("% of the squared error" in node["why"] for node in kept)
+    curve = report.accuracy["curve"]
+    assert len(curve) > 3 and curve == sorted(curve, key=lambda point: point["predicted_error"])
+    measured = [point for point in curve if point["measured_error"] is not None]
+    assert len(measured) == report.accuracy["evaluations"]
+    assert report.certificate is None
+    text = str(report)
+    assert "accuracy" in text and f"{len(kept)} nodes kept" in text
+
+
+def test_a_goal_that_cannot_be_met_leaves_float32(model):
+    with pytest.warns(UserWarning, match="no conversion meets error 1e-07"):
+        *low, report = converted(model, accuracy={"error": 1e-7})
+    assert not report.accuracy["reached"] and report.accuracy["measured_error"] is None
+    assert report.casts == []
+    assert np.array_equal(outputs_of(low), outputs_of(model))
+    assert "no conversion meets" in str(report)
+
+
+def test_force_and_exclusion_are_stronger(model, full_error):
+    options = {"force": {"b1": "bfloat16"}, "excluded_sym_names": ["a3"]}
+    *_, report = converted(model, accuracy={"error": 1e-7}, **options)
+    assert not report.accuracy["reached"]
+    assert {cast["readers"][0]["node"] for cast in report.casts if cast["to"] == "bfloat16"} == {"b1"}
+    *_, report = converted(model, accuracy={"error": 2 * full_error}, **options)
+    assert report.tensor("a3_output")["reason"]["kind"] == "user"
+
+
+@pytest.mark.parametrize("machine", [None, FAST])
+def test_a_metric_of_the_caller_is_called_seldom(model, machine):
+    wanted = outputs_of(model)
+    scale = np.abs(outputs_of(amp.convert_model(*model)) - wanted).mean()
+    calls = []
+
+    def nearness(run):
+        """1 for float32, about 0 for what is converted without a goal."""
+        calls.append(1)
+        logits = np.concatenate([run(DATA[:32])[0], run({"data": DATA[32:]})[0]])
+        return 1 - np.abs(logits - wanted).mean() / scale
+
+    options = {"machine": machine} if machine else {}
+    *low, report = converted(model, accuracy={"metric": nearness, "drop": 0.6}, **options)
+    facts = report.accuracy
+    assert facts["evaluations"] == len(calls) <= 2 + math.ceil(math.log2(len(facts["curve"])))
+    assert facts["goal"] == {"drop": 0.6} and facts["reached"] and facts["kept"]
+    found = nearness(lambda data: [outputs_of(low, data["data"] if isinstance(data, dict) else data)])
+    assert 0.4 <= facts["metric"] < 1 and found == pytest.approx(facts["metric"], abs=1e-3)
+
+
+def test_data_may_be_batches_of_an_iterator(model, full_error):
+    goal = {"error": full_error / 2}
+    batches = ({"data": DATA[i : i + 24]} for i in range(0, len(DATA), 24))  # the last one is smaller
+    *low, report = amp.convert_model(*model, accuracy=goal, data=batches, return_report=True)
+    assert report.accuracy["measured_error"] == pytest.approx(error_of(low, model), rel=1e-3)
+
+
+def test_an_exact_tensor_costs_nothing():
+    """What low precision represents exactly is rounded whatever the goal."""
+    net = sym.FullyConnected(sym.Variable("data"), num_hidden=4, no_bias=True, name="fc")
+    args = {"fc_weight": np.arange(16, dtype="float32").reshape(4, 4)}
+    *low, report = converted((net, args, {}), np.eye(4, dtype="float32"), accuracy={"error": 1e-9})
+    assert report.accuracy["reached"] and report.accuracy["measured_error"] == 0
+    assert low[0].list_outputs() == ["fc_output"] and report.casts
+
+
+def test_data_choose_how_folded_weights_are_rounded():
+    """A loss with a label that inference ignores, two outputs, and batch norms."""
+    model, data = trust_networks.residual()
+    options = {"data": data, "cast_params_offline": True, "return_report": True}
+    *low, report = amp.convert_model(*model, accuracy={"error": 1.0}, **options)
+    _, float32, _, _ = amp.convert_model(*model, accuracy={"error": 1e-9}, **options)
+    assert report.accuracy["reached"] and report.folded
+    for fold in report.folded:
+        to_nearest = float32[fold["weight"]].astype("bfloat16").asnumpy()
+        stored = low[1][fold["weight"]].asnumpy()
+        assert fold["rounding"] == ("nearest" if fold["error_nearest"] <= fold["error_compensated"] else "compensated")
+        assert np.array_equal(stored, to_nearest) == (fold["rounding"] == "nearest")
+    assert report.accuracy["predicted_error"] == pytest.approx(report.accuracy["measured_error"], rel=0.5)
+
+
+def refusals(model):
+    good = {"error": 1e-3}
+    yield {"accuracy": {"errors": 1e-3}, "data": DATA}
+    yield {"accuracy": {"error": 1e-3, "drop": 0.1}, "data": DATA}
+    yield {"accuracy": {"metric": len}, "data": DATA}
+    yield {"accuracy": 1e-3, "data": DATA}
+    for number in (0, -1e-3, math.nan, math.inf, "1e-3", True):
+        yield {"accuracy": {"error": number}, "data": DATA}
+        yield {"accuracy": {"metric": len, "drop": number}, "data": DATA}
+    yield {"accuracy": {"metric": 0.7, "drop": 0.1}, "data": DATA}
+    yield {"accuracy": {"metric": lambda run: None, "drop": 0.1}, "data": DATA}
+    yield {"accuracy": {"metric": lambda run: math.nan, "drop": 0.1}, "data": DATA}
+    yield {"accuracy": good}
+    yield {"data": DATA}
+    yield {"sensitivity": amp.sensitivity(*model, DATA)}
+    yield {"accuracy": good, "data": DATA, "sensitivity": {"a": 1}}
+    yield {"accuracy": good, "data": DATA, "sensitivity": amp.sensitivity(*residual_network(blocks=5), DATA)}
+    yield {"accuracy": good, "data": DATA, "target_dtype": "float16", "sensitivity": amp.sensitivity(*model, DATA)}
+    yield {"accuracy": good, "data": []}
+    yield {"accuracy": good, "data": {"images": DATA}}
+    yield {"accuracy": good, "data": "data.npz"}
+    yield {"accuracy": good, "data": DATA, "training": True}
+    yield {"accuracy": good, "data": DATA, "policy": "mxnet"}
+    yield {"accuracy": good, "data": DATA, "policy": "graphamp"}
+
+
+def test_what_makes_no_sense_is_refused(model):
+    for options in refusals(model):
+        with pytest.raises(amp.ArgumentError):
+            amp.convert_model(*model, **options)
+    with pytest.raises(amp.ArgumentError, match="convert_model"):
+        amp.convert_symbol(model[0], None, None, accuracy={"error": 1e-3})
+    with pytest.raises(amp.ArgumentError, match="convert_model"):
+        amp.Executor(*model, {"data": (1, 24)}, reduce_precision={"accuracy": {"error": 1e-3}})
