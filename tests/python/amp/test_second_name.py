@@ -1,5 +1,6 @@
 """The package's second name, and another distribution's package `amp` in its place."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import amp
 def python(*arguments, cwd, path=None):
     """Runs an interpreter; with `path` it sees these folders and the standard library."""
     isolated = () if path is None else ("-S",)
-    environment = {"PATH": "/usr/bin:/bin"} | ({} if path is None else {"PYTHONPATH": str(path)})
+    kept = {name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ}  # of sanitizers
+    environment = {"PATH": "/usr/bin:/bin", **kept} | ({} if path is None else {"PYTHONPATH": str(path)})
     command = [sys.executable, *isolated, *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 

@@ -298,7 +298,10 @@ def steps_of(seconds):
     step = {"dtype": "float32", "choice": "", "post_functions": [], "point": [1.0], "elements_written": 1}
     times = {"median_seconds": seconds, "min_seconds": seconds, "mean_seconds": seconds}
     return [
-        {**step, **times, "group": "convolution_3x3 float32", "flops": 2e8, "bytes": 1000},
+        *(
+            {**step, **times, "group": f"convolution_3x3 {dtype}", "dtype": dtype, "flops": 2e8, "bytes": 1000}
+            for dtype in ("float32", "bfloat16")
+        ),
         {**step, **times, "group": "binary float32", "flops": 0, "bytes": 1000},
     ]
 
