@@ -17,10 +17,7 @@ namespace {
 
 // Input 1 lends its shape and its dtype.
 DTypeRule DTypeOfLike() {
-  return {[](DTypeRelation& r) {
-    r.Same({1}, {0});
-    if (!IsKnown(r.in(0))) r.In(0, r.in(1));
-  }};
+  return {[](DTypeRelation& r) { r.Same({1}, {0}); }};
 }
 
 void InferShape(ShapeRelation& r) {

@@ -247,3 +247,21 @@ def test_the_command_line_explains_gradients(tmp_path, capsys):
     assert "fc1_weight_grad (_copy) is float32" in capsys.readouterr().out
     main(["why", str(tmp_path / "model"), "fc2_backward", "--training"])
     assert "its node keeps values below 1.18e-38 (mode auto" in capsys.readouterr().out
+
+
+def test_a_float32_bias_does_not_say_what_its_product_writes():
+    """The bias of a product in bfloat16 stays float32, and Gluon's parameters say their dtypes."""
+    cast = {"dtype": "bfloat16"}
+    weight, bias = amp.sym.Variable("weight", dtype="float32"), amp.sym.Variable("bias", dtype="float32")
+    data = amp.sym.amp_cast(amp.sym.Variable("data"), **cast)
+    product = amp.sym.FullyConnected(data, amp.sym.amp_cast(weight, **cast), bias, num_hidden=3, name="fc")
+    rng = np.random.default_rng(0)
+    arrays = {"data": (4, 5), "weight": (3, 5), "bias": (3,)}
+    arrays = {name: rng.integers(-4, 5, shape).astype(np.float32) for name, shape in arrays.items()}
+    run = amp.TrainingExecutor(product, {}, {}, {name: a.shape for name, a in arrays.items()}, machine="any")
+    run.forward(is_train=True, **arrays)
+    run.backward([amp.nd.ones((4, 3)).astype("bfloat16")])
+    expected = {"data": arrays["weight"].sum(0), "weight": arrays["data"].sum(0), "bias": np.full(3, 4)}
+    for name, gradient in run.gradients.items():
+        assert gradient.dtype == np.float32
+        np.testing.assert_array_equal(gradient.asnumpy(), np.broadcast_to(expected[name], arrays[name].shape))
