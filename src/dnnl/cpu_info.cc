@@ -6,6 +6,7 @@
 
 #include "dnnl/engine.h"
 #include "dnnl/memory_desc.h"
+#include "kernels/base/cpu.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/winograd/winograd.h"
 #include "nnvm/env.h"
@@ -58,7 +59,8 @@ MachineCapabilities CapabilitiesOfThisCpu() {
           .onednn_has_bf16 = OneDnnHasBF16(),
           .onednn_is_channels_last = OneDnnIsChannelsLast(),
           .onednn_channel_block = OneDnnHasAvx512() ? kWideChannelBlock : kNarrowChannelBlock,
-          .winograd_knows_narrow_blocks = kernels::WinogradKnowsBlocksOf8(kernels::WinogradKind::kF4x4)};
+          .winograd_knows_narrow_blocks = kernels::WinogradKnowsBlocksOf8(kernels::WinogradKind::kF4x4),
+          .cache_bytes = kernels::SecondLevelCacheBytes()};
 }
 
 std::string CpuIsaName() {

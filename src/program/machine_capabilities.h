@@ -17,6 +17,7 @@ struct MachineCapabilities {
   bool onednn_is_channels_last = false;                     // its convolutions of images read and write channels last
   std::int64_t onednn_channel_block = kNarrowChannelBlock;  // those that do not: so many channels side by side
   bool winograd_knows_narrow_blocks = true;                 // blocks of kNarrowChannelBlock; vectors of 16 do not
+  std::int64_t cache_bytes = 1 << 20;                       // second level, of a core; machine files do not tell it
 
   // Whether layers between tensors in bfloat16 gain from that: by oneDNN, or by own kernels.
   bool ComputesBF16() const { return onednn_has_bf16 || has_int16; }

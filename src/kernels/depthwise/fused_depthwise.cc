@@ -55,7 +55,8 @@ Room RoomOf(const FusedDepthwise& job, std::int64_t rows) {
 
 // Rows that the caches of a core hold.
 std::int64_t MaxRows(const FusedDepthwise& job) {
-  const std::int64_t most = std::min<std::int64_t>(640 << 10, SecondLevelCacheBytes() / 8 * 7);
+  const std::int64_t cache_bytes = job.cache_bytes > 0 ? job.cache_bytes : SecondLevelCacheBytes();
+  const std::int64_t most = std::min<std::int64_t>(640 << 10, cache_bytes / 8 * 7);
   std::int64_t rows = 1;
   while (rows < job.out_height && RoomOf(job, rows + 1).bytes() <= most) ++rows;
   return rows;

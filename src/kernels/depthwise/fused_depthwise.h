@@ -31,7 +31,8 @@ struct FusedDepthwise {
   GemmSource source;
   GemmImage sum, destination;
   Bounds expanded, between, result;
-  int num_threads = 1;  // for which there is scratch memory
+  int num_threads = 1;           // for which there is scratch memory
+  std::int64_t cache_bytes = 0;  // second level, of a core; 0: of this CPU
 
   Gemm Expansion() const;
   Gemm Projection() const;

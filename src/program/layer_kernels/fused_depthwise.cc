@@ -110,7 +110,9 @@ LayerMatch MatchOf(const LayerSite& site, const FusedDepthwiseLayer& block, std:
   step.post_ops.clear();
   step.inputs = block.inputs;
   for (std::size_t i = 0; i < taken; ++i) AddFused(*site.producers[i], &step);
-  return {std::move(step), std::make_shared<BlockLayer>(block.job, block.places, dtype)};
+  FusedDepthwise job = block.job;
+  job.cache_bytes = site.machine.cache_bytes;
+  return {std::move(step), std::make_shared<BlockLayer>(job, block.places, dtype)};
 }
 
 template <DType kDType>
