@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import os
 import re
@@ -278,7 +277,9 @@ def error_of_outputs(text):
     try:
         return _accuracy("accuracy", {"error": float(text)})
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0, such as 2e-3") from None
+        from argparse import ArgumentTypeError  # the command line alone needs it
+
+        raise ArgumentTypeError(f"{text!r}: expected a number above 0, such as 2e-3") from None
 
 
 def machine_name(key, value: str | os.PathLike[str], *_):

@@ -176,7 +176,7 @@ def compare(
     >>> low = amp.convert_model(sym, args, aux, cast_params_offline=True)
     >>> c = amp.compare((sym, args, aux), low, np.float32([[1, 2, 3, 4.1]]))
     >>> [(row["name"], row["kind"]) for row in c.tensors if row["own"] is not None]
-    [('data_0_amp_cast_bfloat16', 'cast'), ('fc_output', 'result')]
+    [('data_0_amp_cast_bfloat16_output', 'cast'), ('fc_output', 'result')]
     """
     if mode not in MODES:
         raise ArgumentError(f"mode: expected {' or '.join(map(repr, MODES))}, got {mode!r}")

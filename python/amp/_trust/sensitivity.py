@@ -185,8 +185,8 @@ def sensitivity(
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
     >>> s = amp.sensitivity(sym, args, aux, {"data": np.float32([[1, 2, 3, 4.1]])})
-    >>> max(s.tensors, key=lambda tensor: tensor["own"])["name"]
-    'relu_output'
+    >>> [tensor["name"] for tensor in s.tensors if tensor["kind"] == "input"]
+    ['data']
     """
     model = as_model((sym, arg_params, aux_params))
     _check(samples, seed, target_dtype)

@@ -12,7 +12,7 @@ CHANGES = {"changed": dict, "only_first": list, "only_second": list}
 STEP = {
     **dict.fromkeys("node work implementation layout reason dtype".split(), str),
     **{"bytes": int, "flops": float, "is_backward": bool, "min_seconds": float, "median_seconds": float},
-    "share": float,
+    **{"share": float, "dtypes": dict, "post_ops": list},
 }
 TIMES = dict.fromkeys("min_seconds p50_seconds p90_seconds p99_seconds runs_per_second".split(), float)
 
@@ -50,7 +50,7 @@ SCHEMAS = {
         {
             "casts": {"added": dict, "removed": dict},
             **{"tensors": CHANGES, "parameters": CHANGES},
-            **{"bytes": [dict], "common": bool, "equal": bool, "files": [[str]]},
+            **{"bytes": [dict], "common": bool, "equal": bool, "files": [[str]], "wrote": type(None)},
         },
     ),
     "operators": ([], {"operators": [{"name": str, "supported": bool, "summary": str, "aliases": list, "count": int}]}),
@@ -59,7 +59,8 @@ SCHEMAS = {
         {
             "files": [str],
             "outputs": [{"name": str, "shape": [int], "dtype": str, "best_classes": [[list]]}],
-            **{"runs": int, "median_seconds": float, "threads": int, "isa": str, "wrote": type(None)},
+            **{"runs": int, "median_seconds": float, "threads": int, "isa": str},
+            **dict.fromkeys(("wrote", "audit"), type(None)),
         },
     ),
     "profile": (
