@@ -28,13 +28,19 @@ def _goals(name):
     model, data = networks.load(name)
     inputs = {key: array for key, array in data.items() if key not in model[1]}
     shapes = {key: array.shape for key, array in inputs.items()}
+    dtypes = {key: array.dtype for key, array in inputs.items()}
     options = {"input_shapes": shapes, "machine": MACHINE, "data": inputs}
     options["sensitivity"] = amp.sensitivity(*model, inputs)
     exact = networks.run(model, data)
-    *_, full = networks.convert(model, data, accuracy={"error": 1e3}, **options)
+
+    def converted(goal):
+        options_of_goal = {"accuracy": {"error": goal}, "cast_params_offline": True, "return_report": True}
+        return amp.convert_model(*model, dtypes, **options, **options_of_goal)
+
+    *_, full = converted(1e3)
     for part in PARTS:
         goal = part * full.accuracy["measured_error"]
-        *low, report = networks.convert(model, data, accuracy={"error": goal}, **options)
+        *low, report = converted(goal)
         error = networks.error_of(exact, networks.run(low, data))
         check = f"accuracy: {name}, {part} of the error of {full.accuracy['measured_error']:.2e}"
         yield Row(check, f"<= {goal:.2e}", _seen(report, full, error), error <= goal), report.accuracy["evaluations"]
