@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from ._core import NDArray
 from ._options.typed import KeywordOptions
-from ._trust.data import Data, OnFailure
+from ._trust.data import OnFailure
 from ._types import Arrays, DType, Shapes
 from .report import ConversionReport
 from .sym import Symbol
