@@ -30,19 +30,19 @@ _AUTOCAST_LIMITS = {"data_max": "activation", "init_max": "parameter", "max_dept
 def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
     """The options of `convert_model` that say what another program's policy says.
 
-    name, source:
-        'tensorflow': {variable: value} of TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_ALLOWLIST_ADD and its siblings (DENY,
-            INFER, CLEAR; REMOVE), the process's own without a source, over the lists that TensorFlow publishes for
-            oneDNN.
-        'pytorch': no source; the lists of autocast on CPUs.
-        'onnxconverter': {'op_block_list': operators, 'node_block_list': nodes} of onnxconverter-common.
-        'tensorrt': the text of trtexec's --layerPrecisions, such as 'fc:fp32,conv*:bf16'.
-        'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, ...} of ModelOpt's
-            AutoCast.
+    The names, and what their `source` is:
+
+    - 'tensorflow': {variable: value} of TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_ALLOWLIST_ADD and its siblings (DENY,
+      INFER, CLEAR; REMOVE), the process's own without a source, over the lists that TensorFlow publishes for oneDNN,
+    - 'pytorch': none; the lists of autocast on CPUs,
+    - 'onnxconverter': {'op_block_list': operators, 'node_block_list': nodes} of onnxconverter-common,
+    - 'tensorrt': the text of trtexec's --layerPrecisions, such as 'fc:fp32,conv*:bf16',
+    - 'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, ...} of ModelOpt's
+      AutoCast.
 
     Operators of TensorFlow, PyTorch and ONNX stand for those of MXNet that do the same. One that stands for several,
-    of which one is to stay in float32, stays. How low precision spreads from
-    there is decided by this library's rules. Raises ArgumentError for what means nothing here.
+    of which one is to stay in float32, stays. How low precision spreads from there is decided by this library's rules.
+    Raises ArgumentError for what means nothing here.
 
     >>> amp.peer_policy("tensorrt", "fc:fp32,conv*:bf16")
     {'target_dtype': 'bfloat16', 'force': {'fc': 'float32', 'conv*': 'bfloat16'}}
