@@ -18,10 +18,11 @@
 namespace amp::testing {
 namespace {
 
-constexpr int kLarge = 100000;
-constexpr int kSmall = kLarge / 4;
-// Linear work takes 4 times as long for 4 times the nodes, quadratic work 16 times.
-constexpr double kLargestRatio = 9;
+constexpr int kLarge = 102400;
+constexpr int kSmall = kLarge / 16;
+// Linear work takes 16 times as long for 16 times the nodes, or 40 times where caches no longer hold them and others
+// use the machine; quadratic work takes 256 times as long.
+constexpr double kLargestRatio = 64;
 constexpr int kTurns = 5;
 
 void OnSmallStack(std::function<void()> work) {
