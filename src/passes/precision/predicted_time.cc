@@ -65,7 +65,8 @@ class TimePrediction {
       }
     }
     for (const EntryId output : graph_.OutputsOf(id)) {
-      if (!IsCastSlot(id, graph_.IndexOf(output))) origin_of_[output] = AddOrigin(output, d_.produced[output]);
+      if (!IsOutputOfFloatCast(graph_, model_.types(), output))
+        origin_of_[output] = AddOrigin(output, d_.produced[output]);
     }
     if (!is_cast && !graph_.node(id).is_variable()) AddTimeOf(id);
   }
@@ -102,7 +103,7 @@ class TimePrediction {
   void AddLostFusion(NodeId id, std::size_t slot) {
     const EntryId input = graph_.InputsOf(id)[slot];
     if (!IsRead(id, slot) || graph_.node(graph_.NodeOf(input)).is_variable()) return;
-    const bool is_cast = IsCastSlot(graph_.NodeOf(input), graph_.IndexOf(input));
+    const bool is_cast = IsOutputOfFloatCast(graph_, model_.types(), input);
     if (is_cast || d_.produced[input] == d_.ReadAt(id, slot)) return;
     Add(costs_.OfLostFusion(input, {id, static_cast<std::uint32_t>(slot)}));
   }

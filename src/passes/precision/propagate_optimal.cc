@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "passes/op_facts.h"
+#include "passes/precision/accuracy_choice.h"
+#include "passes/precision/cast_terms.h"
 #include "passes/precision/predicted_time.h"
-#include "passes/precision/rounding_points.h"
-#include "passes/precision/search_accuracy.h"
 #include "passes/precision/tensor_roots.h"
 #include "passes/whose_cast.h"
 
@@ -192,144 +192,6 @@ class NodeChoices {
   TensorRoots roots_;
 };
 
-// What is paid for the casts of each tensor: once for each dtype, however many read it.
-class CastTerms {
- public:
-  CastTerms(const PropagationContext& context, const PrecisionCosts* costs, CutProblem* problem)
-      : c_(context), costs_(costs), problem_(*problem) {}
-
-  void Add(const TensorRoot& given) {
-    TensorRoot root = given;
-    std::sort(root.readers.begin(), root.readers.end());
-    root.readers.erase(std::unique(root.readers.begin(), root.readers.end()), root.readers.end());
-    if (!root.readers.empty()) {
-      for (const DType dtype : {c_.options.target, DType::kFloat32}) {
-        if (Find(root, dtype) == nullptr) root.uses.push_back({.dtype = dtype});
-      }
-    }
-    for (const TensorUse& use : root.uses) {
-      if (costs_ != nullptr) {
-        AddTime(root, use);
-      } else {
-        AddCount(root, use);
-      }
-    }
-  }
-
- private:
-  static const TensorUse* Find(const TensorRoot& root, DType dtype) {
-    const auto found =
-        std::find_if(root.uses.begin(), root.uses.end(), [&](const TensorUse& use) { return use.dtype == dtype; });
-    return found == root.uses.end() ? nullptr : &*found;
-  }
-
-  bool IsChoice(DType dtype) const { return dtype == c_.options.target || dtype == DType::kFloat32; }
-  bool IsTarget(const TensorUse& use) const { return use.dtype == c_.options.target; }
-  // The side on which the tensor itself is not in the dtype of the use.
-  Choice SideOf(const TensorRoot& root, const TensorUse& use) const {
-    if (root.choice.is_open() || IsChoice(root.dtype)) return root.choice;
-    return IsTarget(use) ? Choice::High() : Choice::Low();
-  }
-
-  // Whether some reader wants it low (for the target), or whether all do (for float32).
-  Choice Demand(const TensorRoot& root, const TensorUse& use) {
-    if (use.is_read) return IsTarget(use) ? Choice::Low() : Choice::High();
-    if (root.readers.empty()) return IsTarget(use) ? Choice::High() : Choice::Low();
-    if (root.readers.size() == 1) return root.readers[0];
-    const Choice sensitivity = problem_.AddChoice();
-    for (const Choice reader : root.readers) {
-      if (IsTarget(use)) {
-        problem_.Require(reader, sensitivity);
-      } else {
-        problem_.Require(sensitivity, reader);
-      }
-    }
-    return sensitivity;
-  }
-
-  void AddWhereCast(const TensorRoot& root, const TensorUse& use, Capacity cost) {
-    const Choice side = SideOf(root, use);
-    if (side == (IsTarget(use) ? Choice::Low() : Choice::High())) return;  // never cast
-    if (IsTarget(use)) {
-      problem_.AddPairCost(side, Demand(root, use), cost);
-    } else {
-      problem_.AddPairCost(Demand(root, use), side, cost);
-    }
-  }
-
-  void AddTime(const TensorRoot& root, const TensorUse& use) {
-    const auto time = [&](DType from) {
-      return from == use.dtype ? 0 : CheckedTime(costs_->OfCast(root.entry, from, use.dtype));
-    };
-    if (IsChoice(use.dtype)) {
-      const DType other = IsTarget(use) ? DType::kFloat32 : c_.options.target;
-      AddWhereCast(root, use, time(root.choice.is_open() ? other : root.dtype));
-    } else if (use.is_read && root.choice.is_open()) {
-      problem_.AddCost(root.choice, time(c_.options.target), time(DType::kFloat32));
-    } else if (use.is_read) {
-      problem_.AddConstant(time(root.dtype));
-    }
-  }
-
-  // ---- the number of amp_casts ----
-
-  void AddCount(const TensorRoot& root, const TensorUse& use) {
-    problem_.AddConstant(use.output_casts + use.named_copies + use.named_rounded);
-    const bool has_names = use.is_output || use.named_copies > 0;
-    const bool is_amp_cast = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
-    const int own = use.is_output ? 1 : 0;
-    if (use.has_output_cast) {
-      AddWhereOther(root, use, own);
-    } else if (has_names) {
-      AddWhereOther(root, use, (use.existing != Reason::kNone && is_amp_cast ? 1 : 0) + own);
-    } else if (!IsChoice(use.dtype)) {
-      if (use.is_read && !IsCastOffline(root, use)) AddWhereOther(root, use, is_amp_cast ? 1 : 0);
-    } else if (IsTarget(use) && MayBeCastOffline(root, use)) {
-      AddOffline(root, use);
-    } else {
-      AddWhereCast(root, use, is_amp_cast ? 1 : 0);
-    }
-  }
-
-  // What is paid wherever the tensor itself has another dtype.
-  void AddWhereOther(const TensorRoot& root, const TensorUse& use, Capacity cost) {
-    if (IsChoice(use.dtype)) {
-      const Choice side = SideOf(root, use);
-      problem_.AddCost(side, IsTarget(use) ? 0 : cost, IsTarget(use) ? cost : 0);
-    } else if (root.choice.is_open() || root.dtype != use.dtype) {
-      problem_.AddConstant(cost);
-    }
-  }
-
-  // See CastParamsOffline: a parameter that everybody casts to the target.
-  bool MayBeCastOffline(const TensorRoot& root, const TensorUse& use) const {
-    const bool is_cast_by_amp = use.existing == Reason::kNone || c_.graph.node(use.existing).op_name() == "amp_cast";
-    return c_.options.cast_params_offline && c_.IsParameter(root.entry) && !c_.graph.IsOutput(root.entry) &&
-           root.dtype == DType::kFloat32 && is_cast_by_amp;
-  }
-
-  // A dtype that is not the target leaves nothing to choose, so it is known who else reads the parameter.
-  bool IsCastOffline(const TensorRoot& root, const TensorUse& use) const {
-    const bool is_alone = root.uses.size() == 1 && root.readers.empty() && !root.is_read_as_it_is;
-    return is_alone && IsLowPrecision(use.dtype) && use.existing != Reason::kNone && MayBeCastOffline(root, use);
-  }
-
-  // Paid where one reader is low and another is not.
-  void AddOffline(const TensorRoot& root, const TensorUse& use) {
-    bool others = root.is_read_as_it_is;
-    for (const TensorUse& other : root.uses) {
-      others = others || (other.dtype != use.dtype && (other.is_read || other.has_output_cast));
-    }
-    const Choice some = Demand(root, use);
-    const TensorUse all{.dtype = DType::kFloat32, .is_read = others};
-    problem_.AddPairCost(Demand(root, all), some, 1);
-  }
-
-  const PropagationContext& c_;
-  const PrecisionCosts* costs_;
-  CutProblem& problem_;
-};
-
 // The predicted times of nodes, and of the fusions that casts prevent.
 class NodeTerms {
  public:
@@ -403,56 +265,11 @@ class NodeTerms {
   CutProblem& problem_;
 };
 
-// The choice for an accuracy target, and what single nodes would have added to its errors.
-class Accuracy {
- public:
-  Accuracy(const PropagationContext& context, const CutProblem& problem, std::size_t num_decisions,
-           NodeChoices* choices)
-      : target_(*context.options.accuracy),
-        choices_(*choices),
-        points_(RoundingPointsOf(context, choices->roots(), choices->OfNodes())),
-        search_(problem, num_decisions, points_, target_),
-        cheapest_(search_.AtPrice(0)),
-        found_(target_.limit ? search_.Within(*target_.limit) : search_.AtPrice(target_.price)) {}
-
-  const CutProblem::Solution& solution() const { return found_.solution; }
-
-  ErrorOutcome Outcome() const {
-    return {!target_.limit || found_.squared_error <= *target_.limit, found_.squared_error, cheapest_.squared_error,
-            search_.Curve()};
-  }
-
-  bool WouldBeLow(NodeId id) const { return cheapest_.solution.IsLow(choices_.OfNode(id)); }
-
-  // "its roundings have 23 % of the squared error and save 1 % of the time"
-  std::string Price(NodeId id, std::optional<Picoseconds> saved) const {
-    const Choice node = choices_.OfNode(id);
-    double error = 0;
-    for (const RoundingPoint& point : points_) {
-      const bool is_reader = std::find(point.readers.begin(), point.readers.end(), node) != point.readers.end();
-      if (is_reader || (point.writer == node && !point.commutes)) error += point.squared_error;
-    }
-    const auto percent = [](double part, double whole) { return whole > 0 ? 100 * part / whole : 0.0; };
-    std::string text =
-        fmt::format("its roundings have {:.2g} % of the squared error", percent(error, cheapest_.squared_error));
-    if (!saved) return text;
-    return text + fmt::format(" and save {:.2g} % of the time",
-                              percent(static_cast<double>(*saved), static_cast<double>(cheapest_.cost)));
-  }
-
- private:
-  const ErrorTarget& target_;
-  const NodeChoices& choices_;
-  const std::vector<RoundingPoint> points_;
-  AccuracySearch search_;
-  const AccuracySearch::Found cheapest_, found_;
-};
-
 // Why nodes are in the precision that they are in.
 class OptimalReasons {
  public:
   OptimalReasons(const PropagationContext& context, const NodeChoices& choices, const NodeTerms* times,
-                 const Accuracy* accuracy, Decision* decision)
+                 const AccuracyChoice* accuracy, Decision* decision)
       : c_(context), choices_(choices), times_(times), accuracy_(accuracy), d_(*decision) {}
 
   void Set(NodeId id) {
@@ -505,7 +322,7 @@ class OptimalReasons {
   const PropagationContext& c_;
   const NodeChoices& choices_;
   const NodeTerms* times_;
-  const Accuracy* accuracy_;
+  const AccuracyChoice* accuracy_;
   Decision& d_;
 };
 
@@ -522,8 +339,10 @@ void PropagatePrecisionOptimal(const PropagationContext& context, const Precisio
   std::optional<NodeTerms> times;
   if (costs != nullptr) times.emplace(context, *costs, &choices, &problem);
   for (NodeId id = 0; times && id < context.graph.num_nodes(); ++id) times->Add(id);
-  std::optional<Accuracy> accuracy;
-  if (context.options.accuracy) accuracy.emplace(context, problem, num_decisions, &choices);
+  std::optional<AccuracyChoice> accuracy;
+  if (context.options.accuracy) {
+    accuracy.emplace(context, problem, num_decisions, choices.roots(), choices.OfNodes());
+  }
   const CutProblem::Solution solution = accuracy ? accuracy->solution() : problem.Solve();
   OptimalReasons reasons(context, choices, times ? &*times : nullptr, accuracy ? &*accuracy : nullptr, decision);
   for (NodeId id = 0; id < context.graph.num_nodes(); ++id) {

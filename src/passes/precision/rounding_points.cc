@@ -7,12 +7,6 @@
 namespace amp {
 namespace {
 
-bool IsOutputOfFloatCast(const Graph& graph, const Types& types, EntryId entry) {
-  const NodeId id = graph.NodeOf(entry);
-  const std::uint32_t slot = graph.IndexOf(entry);
-  return !graph.node(id).is_variable() && slot < graph.InputsOf(id).size() && IsFloatCast(graph, types, id, slot);
-}
-
 // The tensors that a decision rounds.
 class Roundings {
  public:
@@ -125,7 +119,7 @@ std::vector<RoundingPoint> RoundingPointsOf(const PropagationContext& c, const T
     if (found == c.options.accuracy->squared_errors.end() || found->second == 0) continue;
     const NodeId id = c.graph.NodeOf(root.entry);
     const Node& node = c.graph.node(id);
-    RoundingPoint point{root.entry, found->second, root.choice, false, root.readers};
+    RoundingPoint point{found->second, root.choice, false, root.readers};
     point.commutes = !node.is_variable() && CommutesWithRounding(node, c.options.target, c.options.training);
     if (point.commutes) point.writer = nodes[id];
     for (const TensorUse& use : root.uses) {

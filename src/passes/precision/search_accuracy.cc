@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "nnvm/error.h"
 
 namespace amp {
 namespace {
 
-// Costs are counted in these parts, so that prices may be fractions of a picosecond or of a cast.
-constexpr Capacity kParts = 1 << 12;
+// Costs are counted in so many parts, so that prices may be fractions of a picosecond or of a cast: fewer where costs
+// are large, because prices are to exceed all of them by far.
+constexpr Capacity kMaxParts = 1 << 12, kMaxCost = Capacity{1} << 44;
 constexpr int kCutsAlongPrices = 12;
 constexpr std::size_t kCutsOfCurve = 32, kCutsOfFill = 512;
 // Cuts of large graphs take long: the work of a search is so many choices in all.
@@ -24,42 +26,39 @@ void RequireNonNegative(const char* what, const std::string& name, double value)
                        value);
 }
 
-Capacity PriceOf(double price, double squared_error) {
-  const double parts = price * squared_error * kParts;
-  if (!(parts <= kMaxPrice)) Throw<ArgumentError>("accuracy: a price of {} is too large", price);
-  return std::llround(parts);
-}
-
 std::size_t CutsOf(const CutProblem& problem, std::size_t most) {
   return std::min(most, kChoicesInAll / (problem.num_choices() + 1));
-}
-
-double SlopeOf(const AccuracySearch::Found& cheap, const AccuracySearch::Found& accurate) {
-  return static_cast<double>(accurate.cost - cheap.cost) / (cheap.squared_error - accurate.squared_error);
-}
-
-bool IsBelow(const AccuracySearch::Found& found, double price, const AccuracySearch::Found& line) {
-  const auto total = [&](const AccuracySearch::Found& f) {
-    return static_cast<double>(f.cost) + price * f.squared_error;
-  };
-  return total(found) < total(line) * (1 - 1e-12) - 1.0 / kParts;
 }
 
 }  // namespace
 
 AccuracySearch::AccuracySearch(CutProblem problem, std::size_t num_decisions, std::vector<RoundingPoint> points,
                                const ErrorTarget& target)
-    : problem_(std::move(problem)), num_decisions_(num_decisions), points_(std::move(points)) {
+    : problem_(std::move(problem)),
+      num_decisions_(num_decisions),
+      points_(std::move(points)),
+      parts_(std::clamp<Capacity>(kMaxCost / std::max<Capacity>(problem_.CostOfAllHigh(), 1), 1, kMaxParts)) {
   for (const auto& [name, error] : target.squared_errors) RequireNonNegative("the squared error of ", name, error);
   RequireNonNegative("the price", "", target.price);
   if (target.limit) RequireNonNegative("the limit", "", *target.limit);
-  problem_.MultiplyCosts(kParts);
+  problem_.MultiplyCosts(parts_);
   for (const RoundingPoint& point : points_) sum_of_errors_ += point.squared_error;
   RequireNonNegative("the sum of all squared errors", "", sum_of_errors_);
 }
 
+Capacity AccuracySearch::PriceOf(double price, double squared_error) const {
+  const double parts = price * squared_error * static_cast<double>(parts_);
+  if (!(parts <= kMaxPrice)) Throw<ArgumentError>("accuracy: a price of {} is too large", price);
+  return std::llround(parts);
+}
+
+bool AccuracySearch::IsBelow(const Found& found, double price, const Found& line) const {
+  const auto total = [&](const Found& f) { return static_cast<double>(f.cost) + price * f.squared_error; };
+  return total(found) < total(line) * (1 - 1e-12) - 1.0 / static_cast<double>(parts_);
+}
+
 AccuracySearch::Found AccuracySearch::Evaluated(CutProblem::Solution solution, Capacity cost) const {
-  Found found{std::move(solution), cost / kParts, 0};
+  Found found{std::move(solution), cost / parts_, 0};
   for (const RoundingPoint& point : points_) {
     if (point.IsPaid(found.solution)) found.squared_error += point.squared_error;
   }
@@ -85,7 +84,14 @@ AccuracySearch::Found AccuracySearch::AllHigh() const {
   return Evaluated(std::move(solution), problem_.CostOfAllHigh());
 }
 
-double AccuracySearch::HighestPrice() const { return kMaxPrice / kParts / std::max(sum_of_errors_, 1e-250) / 2; }
+double AccuracySearch::HighestPrice() const {
+  return kMaxPrice / static_cast<double>(parts_) / std::max(sum_of_errors_, 1e-250) / 2;
+}
+
+double AccuracySearch::SlopeOf(const Found& cheap, const Found& accurate) const {
+  const double slope = static_cast<double>(accurate.cost - cheap.cost) / (cheap.squared_error - accurate.squared_error);
+  return std::min(slope, HighestPrice());
+}
 
 AccuracySearch::Found AccuracySearch::Try(double price, const std::vector<std::int32_t>& low) {
   Found found = Solve(price, low);
@@ -118,7 +124,7 @@ std::vector<std::int32_t> AccuracySearch::LowDecisions(const Found& found) const
 std::optional<AccuracySearch::Found> AccuracySearch::TryWithin(double limit, double price,
                                                                const std::vector<std::int32_t>& low) {
   for (const double factor : kPricesOfFill) {
-    Found found = Try(factor * price, low);
+    Found found = Try(std::min(factor * price, HighestPrice()), low);
     if (found.squared_error <= limit) return found;
   }
   return std::nullopt;
@@ -160,16 +166,16 @@ void AccuracySearch::Trace(const Found& cheap, const Found& accurate) {
   }
 }
 
-AccuracySearch::Found AccuracySearch::Within(double limit) {
-  Found cheapest = Try(0);
+AccuracySearch::Found AccuracySearch::Within(double limit, Found cheapest) {
   Found high = AllHigh();
-  found_.push_back({high.cost, high.squared_error});
+  for (const Found* known : {&cheapest, &high}) found_.push_back({known->cost, known->squared_error});
   Found accurate = Try(HighestPrice());
   Trace(cheapest, accurate);
   if (limit == 0) return high;
   if (cheapest.squared_error <= limit) return cheapest;
-  if (accurate.squared_error > limit) return high;
+  if (high.squared_error > limit) return high;
   Found beyond = std::move(cheapest);
+  if (accurate.squared_error > limit) beyond = std::exchange(accurate, std::move(high));
   const double price = Narrow(limit, &accurate, &beyond);
   return Fill(price, limit, std::move(accurate), beyond);
 }

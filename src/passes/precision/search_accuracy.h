@@ -27,10 +27,12 @@ class AccuracySearch {
   AccuracySearch(CutProblem problem, std::size_t num_decisions, std::vector<RoundingPoint> points,
                  const ErrorTarget& target);
 
+  const std::vector<RoundingPoint>& points() const { return points_; }
+
   // The best solution of one price.
   Found AtPrice(double price) const { return Solve(price, {}); }
-  // The cheapest one found within the limit; all that can be is high where there is none.
-  Found Within(double limit);
+  // The cheapest one found within the limit; all that can be is high where there is none. `cheapest` is AtPrice(0).
+  Found Within(double limit, Found cheapest);
   // What was found, by falling cost: of two solutions none is better in both.
   std::vector<PricedDecision> Curve() const;
 
@@ -38,7 +40,10 @@ class AccuracySearch {
   Found Solve(double price, const std::vector<std::int32_t>& low) const;
   Found AllHigh() const;
   Found Evaluated(CutProblem::Solution solution, Capacity cost) const;
+  Capacity PriceOf(double price, double squared_error) const;
+  bool IsBelow(const Found& found, double price, const Found& line) const;
   double HighestPrice() const;
+  double SlopeOf(const Found& cheap, const Found& accurate) const;
   Found Try(double price, const std::vector<std::int32_t>& low = {});
   double Narrow(double limit, Found* within, Found* beyond);
   std::vector<std::int32_t> LowDecisions(const Found& found) const;
@@ -49,6 +54,7 @@ class AccuracySearch {
   CutProblem problem_;
   const std::size_t num_decisions_;
   const std::vector<RoundingPoint> points_;
+  const Capacity parts_;  // of a cast or a picosecond: costs are counted in them
   double sum_of_errors_ = 0;
   int num_cuts_ = 0;
   std::vector<PricedDecision> found_;

@@ -13,6 +13,12 @@ bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t 
   return IsFloat(types[graph.InputsOf(id)[slot]].dtype) && IsFloat(types[graph.EntryOf(id, slot)].dtype);
 }
 
+bool IsOutputOfFloatCast(const Graph& graph, const Types& types, EntryId entry) {
+  const NodeId id = graph.NodeOf(entry);
+  const std::uint32_t slot = graph.IndexOf(entry);
+  return !graph.node(id).is_variable() && slot < graph.InputsOf(id).size() && IsFloatCast(graph, types, id, slot);
+}
+
 LiveParts::LiveParts(const Graph& graph) : nodes(graph.num_nodes()), entries(graph.num_entries()) {
   for (const NodeEntry& output : graph.outputs()) entries[graph.EntryOf(output)] = true;
   for (NodeId id = static_cast<NodeId>(graph.num_nodes()); id-- > 0;) {
@@ -132,10 +138,7 @@ void TensorRoots::AddExisting(NodeId id, TensorUse* use) const {
 }
 
 void TensorRoots::ReadAsItComes(EntryId entry) {
-  const NodeId id = c_.graph.NodeOf(entry);
-  const bool is_cast = !c_.graph.node(id).is_variable() && c_.graph.IndexOf(entry) < c_.graph.InputsOf(id).size() &&
-                       IsFloatCast(c_.graph, c_.types, id, c_.graph.IndexOf(entry));
-  if (is_cast) return ReadAs(entry, c_.types[entry].dtype);
+  if (IsOutputOfFloatCast(c_.graph, c_.types, entry)) return ReadAs(entry, c_.types[entry].dtype);
   RootOf(entry).is_read_as_it_is = true;
 }
 

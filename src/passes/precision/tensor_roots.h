@@ -15,6 +15,7 @@ namespace amp {
 // readers of a tensor in one dtype, and none where a chain of lossless casts leads back. Casts of the program are
 // operators like others.
 bool IsFloatCast(const Graph& graph, const Types& types, NodeId id, std::size_t slot);
+bool IsOutputOfFloatCast(const Graph& graph, const Types& types, EntryId entry);
 
 // What the outputs of the model need. An output of a conversion's amp_multicast needs the input of its own slot alone,
 // because casts of single inputs take the node's place; what only the others need is gone then.

@@ -710,6 +710,27 @@ TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {
   EXPECT_EQ(KindOf(t, decision, "a"), ReasonKind::kTooSensitive);
 }
 
+// A choice that pays for its error does so in seconds and in picoseconds, for errors of any size.
+TEST(OptimalPolicy, TheBestForALimitDoesNotDependOnUnits) {
+  RegisterRuleOps();
+  int done = 0;
+  for (std::uint32_t seed = 0; done < 40; ++seed) {
+    std::optional<std::vector<bool>> low;
+    for (const Picoseconds scale : {Picoseconds{1'000}, Picoseconds{1'000'000}, Picoseconds{10'000'000'000}}) {
+      for (const double unit : {1.0, 1e-6, 1e-12}) {
+        RandomCase given = MakeCase(seed, 8, WithErrors(Fastest({seed, 100, 40, 10, scale}), {.limit = 20 * unit}));
+        if (!IsTyped(given.model)) continue;
+        for (auto& [name, error] : given.options.accuracy->squared_errors) error *= unit;
+        const Decision decision = Decide(given.model, given.options);
+        EXPECT_LE(decision.errors->squared_error, 20 * unit);
+        if (!low) low = decision.low;
+        EXPECT_EQ(decision.low, *low) << "seed " << seed << ", times " << scale << ", errors " << unit;
+        ++done;
+      }
+    }
+  }
+}
+
 // A product that reads what a relu-like node gives rounds the same bits as that node's own input.
 TEST(OptimalPolicy, WhatCommutesWithRoundingAddsNoErrorBesideItsInput) {
   const Symbol symbol = Gemm("fc", RuleOp("_rule_flip", "flip", {Gemm("first", Var("x"))}));
