@@ -40,13 +40,13 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
 }
 
 // {"squared_errors": {tensor: number}, "limit": number, "rounded_to_nearest": weights}
-std::optional<ErrorTarget> AccuracyOf(const py::dict& options) {
+void ReadAccuracy(const py::dict& options, ConvertOptions* result) {
   const auto given = ValueOf<py::dict>(options, "accuracy");
-  if (!given) return std::nullopt;
-  ErrorTarget target;
-  target.squared_errors = (*given)["squared_errors"].cast<std::map<std::string, double>>();
-  target.limit = (*given)["limit"].cast<double>();
-  return target;
+  if (!given) return;
+  result->accuracy = ErrorTarget{};
+  result->accuracy->squared_errors = (*given)["squared_errors"].cast<std::map<std::string, double>>();
+  result->accuracy->limit = (*given)["limit"].cast<double>();
+  result->rounded_to_nearest = (*given)["rounded_to_nearest"].cast<std::set<std::string>>();
 }
 
 }  // namespace
@@ -76,11 +76,8 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.preset = PresetOf(options);
   result.machine = FindMachine(ValueOf<std::string>(options, "machine").value_or("any"), EffectiveThreads(0));
   result.categories = CategoriesOf(options);
-  result.accuracy = AccuracyOf(options);
+  ReadAccuracy(options, &result);
   result.keep_decision = FlagOf(options, "keep_decision");
-  if (const auto given = ValueOf<py::dict>(options, "accuracy")) {
-    result.rounded_to_nearest = (*given)["rounded_to_nearest"].cast<std::set<std::string>>();
-  }
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");
   return result;

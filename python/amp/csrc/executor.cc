@@ -129,8 +129,10 @@ const char* ChoiceOf(const PlanStep& step) { return step.choice ? step.choice->n
 
 // A list of dicts, one per step.
 py::list AuditList(const Executor& executor) {
+  std::vector<AuditedStep> steps;
+  ReleaseGil([&] { steps = executor.AuditLastRun(); });  // the run that it may wait for may call Python
   py::list list;
-  for (const AuditedStep& step : executor.AuditLastRun()) {
+  for (const AuditedStep& step : steps) {
     const ExecutedStep& ran = step.executed;
     py::dict entry;
     entry["node"] = step.planned.node;
@@ -293,8 +295,18 @@ void BindExecutor(py::module_& module) {
       .def("symbol", &Executor::symbol)
       .def("symbol_as_converted", &Executor::symbol_as_converted)
       .def("summary", &Executor::summary)
-      .def("flushed_counts", [](Executor& self) { return FlushedDict(self.TakeFlushedCounts()); })
-      .def("alternate_counts", [](Executor& self) { return CountsDict(self.TakeAlternateCounts()); })
+      .def("flushed_counts",
+           [](Executor& self) {
+             std::vector<FlushedCounts> counts;
+             ReleaseGil([&] { counts = self.TakeFlushedCounts(); });
+             return FlushedDict(counts);
+           })
+      .def("alternate_counts",
+           [](Executor& self) {
+             std::vector<AlternateCounts> counts;
+             ReleaseGil([&] { counts = self.TakeAlternateCounts(); });
+             return CountsDict(counts);
+           })
       .def("audit", &AuditList)
       .def("notice", &Executor::notice);
   module.def(
@@ -323,8 +335,7 @@ void BindExecutor(py::module_& module) {
         return found;
       },
       "{'kernels': {name: 'right', 'wrong' or 'unchecked'}, 'seconds': of CPU that checks took in this process}: what "
-      "is "
-      "known of kernels of low precision.");
+      "is known of kernels of low precision.");
   module.def(
       "kernel_names",
       [] {

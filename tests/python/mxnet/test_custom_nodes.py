@@ -1,5 +1,9 @@
 """Operators in Python as nodes of graphs: `mx.sym.Custom`, in plans, in training, in files and in hybridized blocks."""
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -220,3 +224,42 @@ def test_an_error_on_the_way_back_leaves_the_plan_usable():
         bound.forward(is_train=True)
         with pytest.raises(mx.MXNetError, match="failing: backward raised RuntimeError: no way back"):
             bound.backward([mx.nd.ones((2,))])
+
+
+_ASKS_DURING_A_RUN = """
+    import threading, time
+    import amp, amp.mxnet as mx
+
+    started = threading.Event()
+
+    class Slow(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            started.set()
+            time.sleep(0.3)  # the other thread waits for the run by now
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("slow")
+    class SlowProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Slow()
+
+    symbol = mx.sym.Custom(mx.sym.Variable("x"), op_type="slow", name="slow")
+    run = amp.Executor(symbol, {}, {}, {"x": (2,)}, count_denormals=True)
+    x = mx.nd.ones((2,)).asnumpy()
+    run(x)
+    started.clear()
+    thread = threading.Thread(target=run, args=(x,))
+    thread.start()
+    started.wait()
+    run.QUESTION()
+    thread.join()
+    print("answered")
+"""
+
+
+@pytest.mark.parametrize("question", ["audit", "flushed_counts", "alternate_counts"])
+def test_questions_wait_for_a_run_that_needs_python(question):
+    """A question that kept Python's lock would wait for ever: hence a process with a time limit."""
+    program = textwrap.dedent(_ASKS_DURING_A_RUN).replace("QUESTION", question)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
