@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .._core import numpy_dtype
+from .. import _core
+from .._arrays import readable
 from ..base import dtype_name
 
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -26,35 +27,26 @@ def parameter_errors(report, before, after):
 
 
 def _facts(name, before, after, cast):
-    given, stored = (np.asarray(array).astype("float32") for array in (before, after))
-    if cast is not None:
-        stored = stored.astype(numpy_dtype(cast)).astype("float32")
-    with np.errstate(invalid="ignore"):
-        squares = _mean_squares(stored - given), _mean_squares(given)
-    is_exact = np.array_equal(given, stored, equal_nan=True)
-    sizes = np.abs(given[np.isfinite(given) & (given != 0)])
+    stored = after if cast is None else np.asarray(after).astype(_core.numpy_dtype(cast))
+    found = _core.rounding_errors(readable(before, name), readable(stored, name))
+    errors, elements = np.array(found["errors"]), np.array(found["elements"])
+    is_exact = found["is_exact"]
     return {
         "name": name,
         "dtype": cast or dtype_name(after.dtype),
-        "smallest": float(sizes.min()) if sizes.size else None,
-        "largest": float(sizes.max()) if sizes.size else None,
-        "error": 0.0 if is_exact else _relative(*(float(np.mean(part)) for part in squares)),
-        "is_exact": bool(is_exact),
-        "worst_channel": None if is_exact or given.ndim < 2 else _worst(*squares),
+        "smallest": found["smallest"] or None,
+        "largest": found["largest"] or None,
+        "error": 0.0 if is_exact else _relative(errors.mean(), elements.mean()),
+        "is_exact": is_exact,
+        "worst_channel": None if is_exact or len(before.shape) < 2 else _worst(errors, elements),
     }
 
 
-def _mean_squares(array):
-    """For each index along axis 0."""
-    rows = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
-    return np.mean(np.square(rows, dtype="float64"), axis=1)
+def _relative(errors, elements):
+    return float(np.sqrt(errors / elements)) if elements else 0.0
 
 
-def _relative(errors, values):
-    return float(np.sqrt(errors / values)) if values else 0.0
-
-
-def _worst(errors, values):
-    relative = [_relative(*pair) for pair in zip(errors, values)]
+def _worst(errors, elements):
+    relative = [_relative(*pair) for pair in zip(errors, elements)]
     index = int(np.argmax(relative))
     return {"index": index, "error": relative[index]}

@@ -8,6 +8,8 @@
 #include "passes/op_facts.h"
 #include "passes/open_model.h"
 #include "program/compensated_rounding.h"
+#include "program/rounding_errors.h"
+#include "program/threads.h"
 
 namespace amp::python {
 namespace {
@@ -48,6 +50,24 @@ py::object Compensated(const Symbol& symbol, const std::string& variable, py::ha
   const auto how = CompensationOf(symbol.ToGraph(), variable, DTypeOf(target));
   if (!how) return py::none();
   return py::cast(Array{RoundWithCompensation(ArrayOf(array, "weight").array, *how), true});
+}
+
+py::dict RoundingFacts(py::handle before, py::handle after) {
+  const NDArray b = ArrayOf(before, "before").array, a = ArrayOf(after, "after").array;
+  const bool fits = a.shape() == b.shape() && b.size() > 0 && IsFloat(b.dtype()) && IsFloat(a.dtype());
+  if (!fits) throw ArgumentError("expected two float arrays of one shape, with elements");
+  RoundingErrors found;
+  ReleaseGil([&] {
+    const ThreadScope threads(EffectiveThreads(0));
+    found = RoundingErrorsOf(b, a);
+  });
+  py::dict facts;
+  facts["smallest"] = found.smallest;
+  facts["largest"] = found.largest;
+  facts["is_exact"] = found.is_exact;
+  facts["errors"] = found.errors;
+  facts["elements"] = found.elements;
+  return facts;
 }
 
 const char* GradientKind(const std::string& name) {
@@ -99,6 +119,9 @@ void BindTrust(py::module_& module) {
              py::arg("target"),
              "A weight that a batch norm was folded into as an offline conversion rounds it, in float32; None for a "
              "variable that is rounded to nearest.");
+  module.def("rounding_errors", RoundingFacts, py::arg("before"), py::arg("after"),
+             "What rounding did to an array: smallest and largest, finite magnitudes other than 0 (0 where there are "
+             "none), is_exact, and errors and elements, mean squares of changes and of elements by index of axis 0.");
   module.def("gradient_kind", GradientKind, py::arg("operator"),
              "'rule' where the operator has a gradient, 'zero' where that is zero by definition, else 'none'.");
 }
