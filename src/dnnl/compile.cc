@@ -35,8 +35,9 @@ struct BuildState {
   std::vector<std::string> input_names;
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
   std::vector<LayerDecision> decisions;
-  bool keeps_denormals = false;  // some step has to
-  bool is_native = false;        // bfloat16 is computed as such, but for layers that float32 computes faster
+  bool keeps_denormals = false;               // some step has to
+  bool is_native = false;                     // bfloat16 is computed as such, but where float32 is faster
+  std::map<NodeId, std::string> why_float32;  // of nodes that bfloat16 is given and float32 computes
   std::shared_ptr<CompiledPlan> compiled = nullptr;
 
   const Program& program() const { return laid_out.program; }
@@ -94,19 +95,22 @@ LowerOptions LowerOptionsOf(const Model& model, const CompileOptions& options,
   return lower;
 }
 
+constexpr const char* kNoBFloat16 = "the CPU has no bfloat16 arithmetic";
+constexpr const char* kWrongKernel = "a kernel of it is wrong on this machine";
+
 // What is known of nodes that oneDNN refuses.
 struct Refusals {
   const Model& model;
   LowerOptions* lowering;
   std::set<NodeId> do_not_fuse = {};
+  std::map<NodeId, std::string> why_float32 = {};  // of nodes that run between casts
 
   // Where oneDNN computes in float32 alone, what no own kernel computes runs between casts. Whether that
   // helps.
   bool PutBetweenCasts(NodeId node) {
     const bool is_native = lowering->native_bf16 && !lowering->in_float32[node];
     if (!is_native || OneDnnHasBF16() || !TouchesBFloat16(model, node)) return false;
-    lowering->in_float32[node] = true;
-    return true;
+    return RunInFloat32(node, kNoBFloat16);
   }
 
   // Nodes for which there is no primitive run on their reference kernels. Whether there was anything new.
@@ -125,8 +129,13 @@ struct Refusals {
   // new.
   bool Distrust(NodeId node) {
     if (lowering->unsupported.contains(node)) return false;
-    if (!lowering->in_float32[node] && TouchesBFloat16(model, node)) return lowering->in_float32[node] = true;
-    return lowering->unsupported.emplace(node, "a kernel of it is wrong on this machine").second;
+    if (!lowering->in_float32[node] && TouchesBFloat16(model, node)) return RunInFloat32(node, kWrongKernel);
+    return lowering->unsupported.emplace(node, kWrongKernel).second;
+  }
+
+  bool RunInFloat32(NodeId node, const char* why) {
+    why_float32.emplace(node, why);
+    return lowering->in_float32[node] = true;
   }
 
   std::size_t Count() const {
@@ -161,6 +170,20 @@ CompileOptions WithTrustedKernels(CompileOptions options) {
   return options;
 }
 
+// `known`: of nodes that do for another reason than that float32 is faster.
+std::map<NodeId, std::string> ReasonsForFloat32(const Model& model, const LowerOptions& lowering,
+                                                std::map<NodeId, std::string> known) {
+  for (NodeId id = 0; id < lowering.in_float32.size(); ++id) {
+    if (!TouchesBFloat16(model, id)) continue;
+    if (!lowering.native_bf16) {
+      known.emplace(id, kNoBFloat16);
+    } else if (lowering.in_float32[id]) {
+      known.emplace(id, "float32 is faster here");
+    }
+  }
+  return known;
+}
+
 // Lowers and lays out, and once more as long as oneDNN refuses some node or a kernel is not to be used.
 BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, ConstantStore* store) {
   const MachineCapabilities capabilities = CapabilitiesOfThisCpu();
@@ -185,7 +208,8 @@ BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, Con
               std::move(taken),
               std::move(state.decisions),
               state.keeps_denormals,
-              lower_options.native_bf16};
+              lower_options.native_bf16,
+              ReasonsForFloat32(model, lower_options, std::move(refusals.why_float32))};
     }
     // That adds at least one node per round, so the loop ends.
     if (!refusals.Add(program)) throw InternalError("a kernel rule lowers a node to what oneDNN refuses");
@@ -202,8 +226,9 @@ std::shared_ptr<const Plan> PlanOf(const Model& model, BuildState state) {
   }
   const std::size_t in_bodies = state.options.bodies != nullptr ? state.options.bodies->constant_bytes() : 0;
   const std::size_t constant_bytes = state.store->bytes() + program.own_constant_bytes + in_bodies;
-  plan->summary = Summarise(model, program, *state.compiled, constant_bytes, state.is_native);
+  plan->summary = Summarise(model, program, *state.compiled, constant_bytes, state.why_float32);
   plan->features = FeaturesOf(program);
+  for (LayerDecision& decision : state.decisions) decision.work.clear();  // which checks alone have read
   plan->decisions = std::move(state.decisions);
   plan->products = ProductNodesOf(model.graph(), model.types(), program);
   plan->compiled = state.compiled;

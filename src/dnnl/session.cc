@@ -180,8 +180,11 @@ std::vector<AlternateCounts> Session::TakeAlternateCounts() {
 std::vector<ExecutedStep> Session::Executed() const {
   std::vector<ExecutedStep> executed;
   for (std::size_t i = 0; i < state_->compiled.steps.size(); ++i) {
-    if (!state_->ran[i]) throw ArgumentError("nothing has run yet: call the executor, then ask what it executed");
     const PlanStep& planned = state_->plan->summary.steps[i];
+    if (!state_->ran[i]) {
+      Throw<ArgumentError>("step {} ('{}') has not run yet: call the executor, then ask what it executed", i,
+                           planned.node);
+    }
     executed.push_back(onednn::Executed(state_->compiled.steps[i], planned, state_->memories, *state_->ran[i]));
   }
   return executed;

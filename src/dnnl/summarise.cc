@@ -80,8 +80,9 @@ PlanStep Describe(const Graph& graph, const LaidOutProgram& program, std::size_t
   return described;
 }
 
-// Why a sum of products of low precision is computed in float32; "" where it is not.
-const char* WhyFloat32(const Model& model, const LaidOutProgram& program, const Step& step, bool is_native) {
+// Why a sum of products of low precision is computed in float32; "" where it is not. `known`: of bfloat16.
+std::string WhyFloat32(const Model& model, const LaidOutProgram& program, const Step& step,
+                       const std::map<NodeId, std::string>& known) {
   if (!KindOf(step.spec).chooses_layouts) return "";
   const auto is_low = [](const TensorType& type) { return IsLowPrecision(type.dtype); };
   const std::vector<TensorType> multiplied = program.TypesOf(step).inputs;
@@ -89,7 +90,7 @@ const char* WhyFloat32(const Model& model, const LaidOutProgram& program, const 
   for (const EntryId input : model.graph().InputsOf(step.node)) {
     const DType dtype = model.types()[input].dtype;
     if (dtype == DType::kFloat16) return "float16 is storage on every CPU";
-    if (dtype == DType::kBFloat16) return is_native ? "float32 is faster here" : "the CPU has no bfloat16 arithmetic";
+    if (dtype == DType::kBFloat16) return known.contains(step.node) ? known.at(step.node) : "";
   }
   return "";
 }
@@ -104,7 +105,7 @@ const char* LayoutClass(const Desc& layout) {
 }  // namespace
 
 PlanSummary Summarise(const Model& model, const LaidOutProgram& program, const CompiledPlan& plan,
-                      std::size_t constant_bytes, bool is_native) {
+                      std::size_t constant_bytes, const std::map<NodeId, std::string>& why_float32) {
   PlanSummary summary;
   summary.arena_bytes = plan.arena_bytes;
   summary.constant_bytes = constant_bytes;
@@ -114,7 +115,7 @@ PlanSummary Summarise(const Model& model, const LaidOutProgram& program, const C
     const auto& prepared = program.prepared[i];
     const bool is_reorder = std::holds_alternative<ReorderSpec>(spec);  // of layouts: no node
     summary.steps.push_back(Describe(model.graph(), program, i));
-    summary.steps.back().why_float32 = WhyFloat32(model, program, program.program.steps[i], is_native);
+    summary.steps.back().why_float32 = WhyFloat32(model, program, program.program.steps[i], why_float32);
     summary.num_reorders += is_reorder;
     if (is_reorder || !IsReference(summary.steps.back(), prepared)) continue;
     summary.num_references += 1;

@@ -184,14 +184,15 @@ class KernelChoices {
     std::vector<TypedStep> work;
     for (auto producer = producers.rbegin(); producer != producers.rend(); ++producer) AddTyped(*producer, &work);
     AddTyped(id, &work);
-    work_[id] = work;
     decisions_.back().work = std::move(work);
+    decision_of_[id] = decisions_.size() - 1;
   }
   // Adds the step; all of them where a kernel computes it with others.
   void AddTyped(StepId id, std::vector<TypedStep>* work) const {
-    const auto known = work_.find(id);
-    if (known != work_.end() && std::holds_alternative<FusedLayerSpec>(graph_.step(id).spec)) {
-      work->insert(work->end(), known->second.begin(), known->second.end());
+    const auto known = decision_of_.find(id);
+    if (known != decision_of_.end() && std::holds_alternative<FusedLayerSpec>(graph_.step(id).spec)) {
+      const std::vector<TypedStep>& joined = decisions_[known->second].work;
+      work->insert(work->end(), joined.begin(), joined.end());
     } else {
       work->push_back({graph_.step(id), program_.TypesOf(graph_.step(id))});
     }
@@ -236,7 +237,7 @@ class KernelChoices {
   const std::vector<bool> constant_;
   StepGraph graph_;
   std::vector<LayerDecision> decisions_;
-  std::map<StepId, std::vector<TypedStep>> work_;  // of steps that own kernels compute
+  std::map<StepId, std::size_t> decision_of_;  // of steps that own kernels compute, in decisions_
 };
 
 }  // namespace

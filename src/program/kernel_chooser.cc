@@ -37,7 +37,7 @@ KernelChooser::Chosen TrustedKernels::Choose(const LayerOptions& layer) const {
   LayerOptions trusted{layer.key, {}};
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < layer.options.size(); ++i) {
-    if (record_->IsWrong(RecordedName(layer.options[i].name))) continue;
+    if (i > 0 && record_->IsWrong(RecordedName(layer.options[i].name))) continue;  // the first is no choice
     trusted.options.push_back(layer.options[i]);
     places.push_back(i);
   }

@@ -268,6 +268,8 @@ ValueId AddOperand(const Step& step, std::size_t input, const TensorType& type, 
 
 }  // namespace
 
+bool CanBeChecked(const StepSpec& spec) { return CanShrink(spec) && !std::holds_alternative<CastSpec>(spec); }
+
 const std::array<SmallSizes, SmallSizes::kCount>& SmallSizes::All() {
   static constexpr std::array<SmallSizes, kCount> kAll = {
       {{13, 35, 37, {5, 9, 11}}, {35, 64, 64, {5, 14, 13}}, {67, 256, 128, {5, 14, 13}}, {131, 512, 512, {5, 14, 14}}}};

@@ -21,6 +21,10 @@ struct SmallSizes {
   static const std::array<SmallSizes, kCount>& All();
 };
 
+// Whether the step's result is rounded and its spec holds no sizes of tensors. What moves or casts numbers rounds
+// nothing that another kernel would not round alike.
+bool CanBeChecked(const StepSpec& spec);
+
 // A program of one chain: each step reads what the one before writes, first. Constants are weights and what belongs to
 // channels; the other operands are inputs. nullopt: the work moves data alone, or is of a kind whose sizes cannot be
 // changed, or has no such sizes.

@@ -47,6 +47,17 @@ TEST(RecordedKernels, ElseWhatIsPredicted) {
   EXPECT_FALSE(chosen.is_tuned);
 }
 
+TEST(TrustedKernels, NotThoseThatAreWrongButWhatHappensWithoutAChoice) {
+  const auto trusted = [](KernelRecord::Known known) {
+    return TrustedKernels(std::make_shared<KernelRecord>(std::move(known)), std::make_shared<PredictedKernels>());
+  };
+  EXPECT_EQ(trusted({}).Choose(FourKernels()).option, 3u);
+  EXPECT_EQ(trusted({{"own:better", "wrong"}, {"own:good", "right"}}).Choose(FourKernels()).option, 2u);
+  KernelRecord::Known all;
+  for (const KernelOption& option : FourKernels().options) all[RecordedName(option.name)] = "wrong";
+  EXPECT_EQ(trusted(all).Choose(FourKernels()).option, 0u);
+}
+
 TEST(ForcedKernel, WhereverItIsAnOption) {
   EXPECT_EQ(ForcedKernel("careful").Choose(FourKernels()).option, 1u);
   EXPECT_EQ(ForcedKernel("other").Choose(FourKernels()).option, 0u);

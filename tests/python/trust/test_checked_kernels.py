@@ -21,7 +21,9 @@ run = amp.Executor(*low, {"data": (2, 32, 8, 8)}, machine="any")
 result = run(np.ones((2, 32, 8, 8), "f"))[0].asnumpy()
 steps = [step for step in run.summary.steps if step.work in ("convolution", "inner_product")]
 products = {step.node: step.dtypes["src"] for step in steps}
-print(json.dumps({**amp._core.checked_kernels(), "products": products, "result": result.tolist()}))
+why = {step["node"]: step["why_float32"] for step in run.audit() if step["node"] in products}
+found = {"products": products, "why_float32": why, "result": result.tolist()}
+print(json.dumps({**amp._core.checked_kernels(), **found}))
 """
 
 
@@ -61,6 +63,7 @@ def test_what_is_known_is_kept_and_a_wrong_kernel_is_not_used(tmp_path):
     other, said = bind(tmp_path)
     assert len(said.splitlines()) == 1 and wrong[0] in said
     assert other["products"] == {"conv": "float32", "fc": "bfloat16"}
+    assert other["why_float32"] == {"conv": "a kernel of it is wrong on this machine", "fc": ""}
 
     path.write_text(json.dumps({**kept, "program": "0.0.1", "kernels": dict.fromkeys(kept["kernels"], "wrong")}))
     newer, said = bind(tmp_path)  # another version of the library found that out
@@ -76,6 +79,7 @@ def test_without_a_folder_each_process_checks(tmp_path):
         assert found["seconds"] > 0 and found["kernels"]
 
 
+@needs_bfloat16
 def test_a_switch_leaves_the_checks_out(tmp_path):
     found, _ = bind(tmp_path, AMP_CHECK_KERNELS="0")
     assert found["kernels"] == {} and found["seconds"] == 0 and files(tmp_path) == []
