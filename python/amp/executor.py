@@ -17,8 +17,8 @@ from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
 from ._execution.row_runs import row_runs
 from ._options.executor import (
+    OPTIONS,
     PLAIN,
-    flag,
     require_options,
     settings_of_gradients,
     settings_of_plain_runs,
@@ -109,7 +109,7 @@ class Executor(BoundModel):
     def _start(self, symbol, arrays, types, options):
         begin = time.perf_counter()
         options = dict(options)
-        by_rows = flag("batch_invariant", options.pop("batch_invariant", False))
+        by_rows = OPTIONS["batch_invariant"].check("batch_invariant", options.pop("batch_invariant", False))
 
         def bound(input_types):
             return bind(symbol, arrays, arrays, input_types, **options)

@@ -17,13 +17,12 @@ _ALIKE = 0.05
 class RowRuns:
     """In the place of the extension's executor for a batch: one run of the plan for batch 1 for each row.
 
-    All that it does not define is that plan's. `bind` makes the extension's executor of {name: (dtype, shape)}.
-    Raises ArgumentError where inputs have no common batch, an output has no rows, or rows depend on each other.
+    All that it does not define is that plan's. `one` is the extension's executor for batch 1, `axes` are the batch axes
+    of inputs, {name: axis}, and `output_axes` those of outputs, which `_checked_rows` finds.
     """
 
-    def __init__(self, one, axes, batch):
-        self._one, self._axes, self._batch = one, axes, batch
-        self._output_axes = _checked_rows(one, axes)
+    def __init__(self, one, axes, batch, output_axes):
+        self._one, self._axes, self._batch, self._output_axes = one, axes, batch, output_axes
 
     def __getattr__(self, name):
         return getattr(self._one, name)
@@ -42,14 +41,10 @@ class RowRuns:
         return [array_of(output, "output") for output in outputs]
 
     def run_into(self, arrays, outputs):
-        views = [np.asarray(output) if isinstance(output, np.ndarray) else None for output in outputs]
-        expected = self.output_types()
-        if len(views) != len(expected) or any(
-            view is None or not view.flags.writeable or (view.dtype, view.shape) != (dtype, tuple(shape))
-            for view, (dtype, shape) in zip(views, expected)
-        ):
+        views, expected = [_view_of(output) for output in outputs], self.output_types()
+        if len(views) != len(expected) or not all(map(_is_writable, views, expected)):
             types = ", ".join(f"{dtype_name(dtype)} {tuple(shape)}" for dtype, shape in expected)
-            raise ArgumentError(f"out: expected writable NumPy arrays of these types: {types}")
+            raise ArgumentError(f"out: expected writable, C-contiguous arrays of these types: {types}")
         self._run_rows(arrays, views)
 
     def _run_rows(self, arrays, outputs):
@@ -85,15 +80,21 @@ class RowRuns:
         types = dict(zip(self._one.input_names(), self.input_types()))
         shapes = {**{name: shape for name, (_, shape) in types.items()}, **shapes}
         batch = batch_of(shapes, self._axes)
-        one = self._one.reshape({name: _with_size(shape, self._axes[name], 1) for name, shape in shapes.items()})
-        return RowRuns(one, self._axes, batch)
+        single = {name: _with_size(shape, self._axes[name], 1) for name, shape in shapes.items()}
+        if single == {name: _with_size(shape, self._axes[name], 1) for name, (_, shape) in types.items()}:
+            return RowRuns(self._one, self._axes, batch, self._output_axes)
+        one = self._one.reshape(single)
+        return RowRuns(one, self._axes, batch, _checked_rows(one, self._axes))
 
     def run_monitored(self, *_):
         raise ArgumentError(f"{_OPTION}: runs of single rows are not monitored; bind the model for batch 1")
 
 
 def row_runs(symbol, types, options, bind):
-    """The RowRuns of a model for inputs of `types`, {name: (dtype, shape)}; `bind(types)` binds it."""
+    """The RowRuns of a model for inputs of `types`, {name: (dtype, shape)}; `bind(types)` binds it.
+
+    Raises ArgumentError where inputs have no common batch, an output has no rows, or rows depend on each other.
+    """
     if options.get("mode") != "exact":
         raise ArgumentError(f"{_OPTION}: needs mode='exact', which gives a row the same bits on any number of threads")
     axes = {name: _batch_axis(symbol, name) for name in types}
@@ -101,7 +102,7 @@ def row_runs(symbol, types, options, bind):
     one = bind({name: (dtype, shape and _with_size(shape, axes[name], 1)) for name, (dtype, shape) in types.items()})
     if _random_key.NAME in one.input_names() and _random_key.NAME not in types:
         raise ArgumentError(f"{_OPTION}: the model draws random numbers, which differ from row to row")
-    return RowRuns(one, axes, batch)
+    return RowRuns(one, axes, batch, _checked_rows(one, axes))
 
 
 def batch_of(shapes, axes):
@@ -130,27 +131,45 @@ def _part(array, axis, index, size):
     return array[(slice(None),) * axis + (slice(index * size, (index + 1) * size),)]
 
 
+def _view_of(output):
+    """The memory of an array as NumPy sees it; None for what NumPy cannot see."""
+    if isinstance(output, np.ndarray):
+        return output
+    try:
+        return np.from_dlpack(output)
+    except (AttributeError, TypeError, BufferError, RuntimeError):
+        return None
+
+
+def _is_writable(view, expected):
+    dtype, shape = expected
+    is_open = view is not None and view.flags.writeable and view.flags.c_contiguous
+    return is_open and (view.dtype, view.shape) == (dtype, tuple(shape))
+
+
 # ---- rows that do not depend on each other ----
 
 
 def _checked_rows(one, axes):
     """The batch axes of the outputs.
 
-    A plan for two rows shows them. It runs twice, with another second row: where the first row of an output changes
-    with it, or is something else than the same row alone, rows are not what a batch consists of.
+    A trial decides: a plan for two rows runs with other second rows, on numbers of several sizes. Where the first row
+    of an output changes with the second, or is something else than the same row alone, rows are not what a batch
+    consists of. What depends on other rows for none of these numbers is not found.
     """
     names, types = one.input_names(), one.input_types()
     two = one.reshape({name: _with_size(shape, axes[name], 2) for name, (_, shape) in zip(names, types)})
     pairs = zip(one.output_names(), one.output_types(), two.output_types())
     output_axes = [_grown_axis(name, tuple(small[1]), tuple(large[1])) for name, small, large in pairs]
-    row, *others = ([_numbers(dtype, shape, seed) for dtype, shape in types] for seed in range(3))
-    alone = one.run(row)
-    in_batch = [two.run([_joined(*both, axes[name]) for name, *both in zip(names, row, other)]) for other in others]
-    for i, name in enumerate(one.output_names()):
-        size = alone[i].shape[output_axes[i]]
-        first, again = (_part(outputs[i].asnumpy(), output_axes[i], 0, size) for outputs in in_batch)
-        if first.tobytes() != again.tobytes() or not _are_alike(alone[i].asnumpy(), first):
-            raise ArgumentError(f"{_OPTION}: a row of output '{name}' depends on the other rows of the batch")
+    for draw in _DRAWS:
+        row, *others = ([_numbers(dtype, shape, seed, draw) for dtype, shape in types] for seed in range(3))
+        in_batch = [two.run([_joined(*both, axes[name]) for name, *both in zip(names, row, other)]) for other in others]
+        alone = one.run(row) if draw is _DRAWS[0] else None
+        for i, name in enumerate(one.output_names()):
+            size = one.output_types()[i][1][output_axes[i]]
+            first, again = (_part(outputs[i].asnumpy(), output_axes[i], 0, size) for outputs in in_batch)
+            if first.tobytes() != again.tobytes() or not (alone is None or _are_alike(alone[i].asnumpy(), first)):
+                raise ArgumentError(f"{_OPTION}: a row of output '{name}' depends on the other rows of the batch")
     return output_axes
 
 
@@ -161,10 +180,17 @@ def _grown_axis(name, small, large):
     return grown[0]
 
 
-def _numbers(dtype, shape, seed):
-    """Numbers that are indices and lengths, too."""
+# Numbers that are indices and lengths, too; usual ones; large ones, which reach bounds.
+_DRAWS = (
+    lambda random, shape: random.uniform(0.5, 2, shape),
+    lambda random, shape: random.standard_normal(shape),
+    lambda random, shape: 100 * random.standard_normal(shape),
+)
+
+
+def _numbers(dtype, shape, seed, draw):
     if "float" in dtype_name(dtype):
-        return np.random.default_rng(seed).uniform(0.5, 2, size=shape).astype(dtype)
+        return draw(np.random.default_rng(seed), shape).astype(dtype)
     return np.full(shape, 1 if seed != 1 else 0).astype(dtype)
 
 

@@ -65,7 +65,7 @@ def _flag(_key, value: bool, *_):
     return bool(value)
 
 
-def flag(key, value: bool, *_):
+def _strict_flag(key, value: bool, *_):
     if not isinstance(value, bool):
         raise ArgumentError(f"{key}: expected True or False, got {value!r}")
     return value
@@ -140,7 +140,7 @@ OPTIONS = {
     ),
     "batch_invariant": ExecutorOption(
         False,
-        flag,
+        _strict_flag,
         "whether each row of a batch is computed as at batch 1, by the same kernels and with sums cut in the same "
         "places: its bits do not depend on the batch that it is part of. Rows are run one after the other, which costs "
         "what larger products gain. Needs mode 'exact'. The batch is the first axis of each input, or that of 'N' in "
@@ -158,7 +158,7 @@ OPTIONS = {
     ),
     "tune": ExecutorOption(
         False,
-        flag,
+        _strict_flag,
         "whether to time the kernels that may compute the model's layers, for these shapes and threads, and to keep "
         "the fastest in the machine's file. Takes some hundred runs. Later executors on this machine do as that record "
         "says without timing anything. See docs/machines.md.",

@@ -76,8 +76,18 @@ def test_arrays_of_the_caller_and_other_shapes():
     assert larger(data)[0].asnumpy()[:4].tobytes() == out[0].tobytes()
     with pytest.raises(amp.ArgumentError):
         run(data)  # six rows
-    with pytest.raises(amp.ArgumentError):
-        run(data[:4], out=[np.empty((2, 10), "f")])
+    for wrong in (np.empty((2, 10), "f"), np.empty((4, 10), "f", order="F"), np.empty((4, 10))):
+        with pytest.raises(amp.ArgumentError):
+            run(data[:4], out=[wrong])
+    array = amp.nd.zeros((4, 10))
+    assert run(data[:4], out=[array])[0] is array and array.asnumpy().tobytes() == out[0].tobytes()
+
+
+def test_another_batch_binds_nothing():
+    net, row = image_net()
+    args, aux = amp.model_zoo.seeded_params(net, {"data": (1, *row)})
+    run = amp.Executor(net, args, aux, {"data": (4, *row)}, mode="exact", batch_invariant=True)
+    assert run.reshape(data=(6, *row))._handle._one is run._handle._one
 
 
 def test_the_batch_may_be_another_axis():
@@ -99,6 +109,8 @@ def test_the_batch_may_be_another_axis():
     [
         pytest.param(lambda x: amp.sym.softmax(x, axis=0), id="softmax over the batch"),
         pytest.param(lambda x: amp.sym.broadcast_sub(x, amp.sym.mean(x, axis=0, keepdims=True)), id="mean"),
+        pytest.param(lambda x: x + x * (amp.sym.max(x, axis=0, keepdims=True) > 10), id="a large one alone"),
+        pytest.param(lambda x: x + (amp.sym.min(x, axis=0, keepdims=True) < 0), id="a negative one alone"),
         pytest.param(lambda x: amp.sym.sum(x), id="no rows"),
         pytest.param(lambda x: amp.sym.reverse(x, axis=0), id="order"),
         pytest.param(lambda x: amp.sym.random_normal(shape=(4, 3)) + x, id="shape of the batch inside"),
