@@ -7,9 +7,25 @@ def table(title, rows, header=()):
     """A table with a caption; cells are any values."""
     from html import escape  # slow to import
 
-    head = "".join(f"<th>{escape(str(cell))}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{escape(title)}</caption>{f'<tr>{head}</tr>' if head else ''}{body}</table>"
+    return f"<table><caption>{escape(title)}</caption>{lines(rows, header)}</table>"
+
+
+def lines(rows, header=(), style=lambda tag, text: ""):
+    """The lines of a table; `style(tag, text)` is the CSS of a cell, whose tag is 'th' or 'td'."""
+    head = _line("th", header, style) if header else ""
+    return head + "".join(_line("td", row, style) for row in rows)
+
+
+def _line(tag, row, style):
+    return f"<tr>{''.join(_cell(tag, str(cell), style) for cell in row)}</tr>"
+
+
+def _cell(tag, text, style):
+    from html import escape  # slow to import
+
+    css = style(tag, text)
+    attribute = f' style="{css}"' if css else ""
+    return f"<{tag}{attribute}>{escape(text)}</{tag}>"
 
 
 def symbol_table(symbol: Any) -> str:

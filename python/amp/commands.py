@@ -200,9 +200,7 @@ def _add_diff(commands):
     command = _add_command(commands, "diff", inspecting.diff, "Show casts and dtypes in which two models differ.")
     text = "two models: each a prefix or a symbol file, with a parameter file behind it or beside it"
     command.add_argument("models", nargs="+", metavar="MODEL", help=text)
-    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page")
-    _add_force(command)
-    _add_json(command)
+    _add_page(command, "write a page")
 
 
 def _add_compare(commands):
@@ -223,9 +221,7 @@ def _add_compare(commands):
     command.add_argument(
         "--limit", type=float, metavar="ERROR", help="end with exit code 1 where the outputs differ by more"
     )
-    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with pictures")
-    _add_force(command)
-    _add_json(command)
+    _add_page(command, "write a page with pictures")
 
 
 def _add_sensitivity(commands):
@@ -238,9 +234,7 @@ def _add_sensitivity(commands):
     command.add_argument(
         "--samples", type=int, default=64, metavar="N", help="numbers to average: more mean less noise (default: 64)"
     )
-    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with a chart")
-    _add_force(command)
-    _add_json(command)
+    _add_page(command, "write a page with a chart")
 
 
 def _add_show(commands):
@@ -292,9 +286,7 @@ def _add_profile(commands):
     command = _add_command(commands, "profile", running.profile, summary)
     _add_binding(command)
     command.add_argument("--runs", type=int, default=20, metavar="N", help="measured runs (default: 20)")
-    command.add_argument("-o", "--output", metavar="FILE.html", help="write a page with a chart")
-    _add_force(command)
-    _add_json(command)
+    _add_page(command, "write a page with a chart")
 
 
 def _add_bench(commands):
@@ -417,6 +409,13 @@ def _add_tiling(command):
         help="sum products in tiles, and add up the tiles in this dtype (needs --tile-k)",
     )
     command.add_argument("--tile-k", type=int, metavar="N", help="products in a tile")
+
+
+def _add_page(command, text):
+    """What says where a page goes; `--json` prints what it shows."""
+    command.add_argument("-o", "--output", metavar="FILE.html", help=text)
+    _add_force(command)
+    _add_json(command)
 
 
 def _add_force(command):

@@ -14,11 +14,7 @@ def compare(options):
     if options.limit is not None and not options.limit > 0:
         raise ArgumentError(f"--limit: expected a number above 0, got {options.limit}")
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
-    files = models.find_models(options.models)
-    if len(files) != 2:
-        raise ArgumentError(
-            f"expected two models, got {len(files)}: each a prefix, or a symbol file and its parameters"
-        )
+    files = models.find_two(options.models)
     first, second = (models.load(found) for found in files)
     found = compare_models(first, second, data_of(options, first), mode=options.mode)
     if written:

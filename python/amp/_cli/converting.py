@@ -9,7 +9,7 @@ from .._options.peers import read_policy
 from ..base import ArgumentError
 from ..executor import with_tiling
 from . import models, outputs
-from .inputs import arrays_of_file, types_of
+from .inputs import data_of_file, types_of
 
 
 def convert(options):
@@ -45,7 +45,7 @@ def converted_model(model, options):
         *model,
         {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
         **_choices(options),
-        data=None if options.data is None else arrays_of_file(options.data),
+        data=None if options.data is None else data_of_file(options.data, model),
         input_shapes=shapes,
         return_report=True,
     )

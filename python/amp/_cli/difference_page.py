@@ -2,7 +2,7 @@
 
 from html import escape
 
-from .. import _pages
+from .. import _html, _pages
 
 _COLOURS = {"bfloat16": "#1a5fb4", "float16": "#1a5fb4", "float32": "#a51d2d"}
 
@@ -30,13 +30,12 @@ def _lines(found, titles):
 
 def _table(title, header, rows):
     """A heading with the number of rows, and the table; nothing without rows."""
-    rows = [[str("?" if cell is None else cell) for cell in row] for row in rows]
+    rows = [["?" if cell is None else cell for cell in row] for row in rows]
     if not rows:
         return ""
-    head = "".join(f'<th align="left">{escape(cell)}</th>' for cell in header)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f'<h2 style="font-size: 15px">{escape(title)} ({len(rows)})</h2><table><tr>{head}</tr>{body}</table>'
+    heading = f'<h2 style="font-size: 15px">{escape(title)} ({len(rows)})</h2>'
+    return f"{heading}<table>{_html.lines(rows, header, _style)}</table>"
 
 
-def _cell(text):
-    return f'<td style="padding-right: 14px; color: {_COLOURS.get(text, "black")}">{escape(text)}</td>'
+def _style(tag, text):
+    return "text-align: left" if tag == "th" else f"padding-right: 14px; color: {_COLOURS.get(text, 'black')}"

@@ -11,6 +11,7 @@ from ..base import ArgumentError, did_you_mean, dtype_name
 from ..sym.slots import inputs_of
 from .models import missing_inputs
 
+_HOW_OF_FILES = "an array {0!r} in the file of --data"
 _HOW = "--input {0}=FILE.npy or --random {0}=1x3x224x224"
 
 
@@ -100,11 +101,16 @@ def arrays_of(options, model):
     _refuse_unknown(given, model[0])
     arrays = {name: _random_array(name, shape, dtype) for name, shape, dtype in options.random}
     arrays.update((name, array_of_file(name, path)) for name, path in options.input)
+    return _checked(arrays, model, _HOW)
+
+
+def _checked(arrays, model, how):
+    """These arrays. Raises ArgumentError where the model needs others beside them (`how` they are given) or dtypes."""
     missing = missing_inputs(model, arrays)
     labels = _ignored_labels(model, missing)
     missing = [name for name in missing if name not in labels]
     if missing:
-        hints = "; ".join(_HOW.format(name) for name in missing[:3])
+        hints = "; ".join(how.format(name) for name in missing[:3])
         raise ArgumentError(
             f"no data for the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give {hints}"
         )
@@ -118,12 +124,17 @@ def data_of(options, model):
         return arrays_of(options, model)
     if options.random or options.input:
         raise ArgumentError("--data has the data of all inputs: leave --random and --input out")
-    arrays = arrays_of_file(options.data)
+    return data_of_file(options.data, model)
+
+
+def data_of_file(path, model):
+    """{input: array} of the .npz file of `--data`. Raises ArgumentError unless these are what the model needs."""
+    arrays = _arrays_of_file(path)
     _refuse_unknown(list(arrays), model[0])
-    return arrays
+    return _checked(arrays, model, _HOW_OF_FILES)
 
 
-def arrays_of_file(path):
+def _arrays_of_file(path):
     """{name: array} of a .npz file. Raises ArgumentError for any other file."""
     try:
         file = np.load(path, allow_pickle=False)

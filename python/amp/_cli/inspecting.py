@@ -97,11 +97,7 @@ def _cast(cast):
 
 def diff(options):
     """`amp diff`"""
-    found_models = models.find_models(options.models)
-    if len(found_models) != 2:
-        raise ArgumentError(
-            f"expected two models, got {len(found_models)}: each a prefix, or a symbol file and its parameters"
-        )
+    found_models = models.find_two(options.models)
     output = options.output and output_file(options.output, [".html"], options.force)
     found = differences.compare(*(models.load(files) for files in found_models))
     if output:

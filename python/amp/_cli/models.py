@@ -50,6 +50,16 @@ def find_models(names):
     return models
 
 
+def find_two(names):
+    """The two models that a list of arguments names; see `find_models`. Raises ArgumentError for another number."""
+    models = find_models(names)
+    if len(models) != 2:
+        raise ArgumentError(
+            f"expected two models, got {len(models)}: each a prefix, or a symbol file and its parameters"
+        )
+    return models
+
+
 def load(files):
     """(Symbol, arguments, auxiliary states). Raises GraphError for parameters of another model, ArgumentError where
     some are missing."""

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..base import ArgumentError, did_you_mean, dtype_name
 from ..sym.attributes import attribute_text
-from .nodes import NodeQuery
+from .nodes import NodeQuery, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -71,18 +71,19 @@ class _Nodes:
         self.unmatched = []
 
     @functools.cached_property
-    def _names(self):
-        import json  # needed here only
+    def _parsed(self):
+        return nodes_of(self._sym)
 
-        nodes = json.loads(self._sym.tojson())["nodes"]
-        return list(dict.fromkeys(node["name"] for node in nodes if node["op"] != "null"))
+    @functools.cached_property
+    def _names(self):
+        return list(dict.fromkeys(node["name"] for node in self._parsed if node["op"] != "null"))
 
     def expand(self, what, name):
         """The names that `name` stands for; the extension expands texts."""
         if isinstance(name, str):
             return [name]
         if isinstance(name, NodeQuery):
-            found = name.names_in(self._sym)
+            found = name._names_among(self._parsed)
             if not found and not name.optional:
                 self.unmatched.append(str(name))
             return found

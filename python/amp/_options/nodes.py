@@ -40,9 +40,20 @@ class NodeQuery:
     where: Callable[[dict[str, Any]], bool] | None = None
     optional: bool = False
 
+    def __post_init__(self):
+        for key in ("op", "after", "before"):
+            _require_names(key, getattr(self, key))
+        if not isinstance(self.attrs, Mapping):
+            raise ArgumentError(f"NodeQuery: attrs: expected {{attribute: value}}, got {self.attrs!r}")
+        if self.where is not None and not callable(self.where):
+            raise ArgumentError(f"NodeQuery: where: expected a function of a node, got {self.where!r}")
+
     def names_in(self, sym: Any) -> list[str]:
         """Names of the operators of a Symbol that the query stands for, in the graph's order."""
-        nodes = _nodes_of(sym)
+        return self._names_among(nodes_of(sym))
+
+    def _names_among(self, nodes):
+        """The same, of what `nodes_of` gave for the Symbol."""
         chosen = [self._holds_for(node) for node in nodes]
         for names, reach in ((self.after, _behind), (self.before, _in_front)):
             if names is not None:
@@ -63,11 +74,19 @@ class NodeQuery:
         return "NodeQuery(" + ", ".join(f"{key}={value!r}" for key, value in given.items() if value) + ")"
 
 
-def _nodes_of(sym):
+def nodes_of(sym):
+    """The nodes of a Symbol, as its file has them, each with 'attrs'."""
     import json  # needed here only
 
     nodes = json.loads(sym.tojson())["nodes"]
     return [{**node, "attrs": node.get("attrs", node.get("param", {}))} for node in nodes]
+
+
+def _require_names(key, value):
+    """Raises ArgumentError unless it is a name, several or None."""
+    if value is None or (isinstance(value, Collection) and all(isinstance(item, str) for item in value)):
+        return
+    raise ArgumentError(f"NodeQuery: {key}: expected a name or a list of names, got {value!r}")
 
 
 def _several(value):

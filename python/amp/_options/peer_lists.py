@@ -9,7 +9,7 @@ def is_of_mxnet(operator):
 
 
 def _table(text):
-    """{operator: operators of MXNet} from lines 'operators: operators of MXNet'.
+    """{operator: operators of MXNet} from lines 'operators: operators of MXNet', all of which are registered.
 
     One with an attribute, 'Activation.act_type=relu', is (operator, attribute, value).
     """
@@ -17,7 +17,7 @@ def _table(text):
     for line in text.strip().splitlines():
         theirs, _, ours = line.partition(":")
         for operator in theirs.split():
-            table[operator] = [_entry(name) for name in ours.split() if is_of_mxnet(name.partition(".")[0])]
+            table[operator] = [_entry(name) for name in ours.split()]
     return table
 
 
@@ -100,25 +100,17 @@ ClipByValue: clip
 
 # ---- PyTorch: aten/src/ATen/autocast_mode.cpp, AutocastCPU ----
 
-TORCH_LOWER_PRECISION = [
-    name
-    for name in """
+TORCH_LOWER_PRECISION = """
 Convolution Deconvolution FullyConnected dot batch_dot linalg_gemm linalg_gemm2 _npi_matmul _npi_dot RNN
 _contrib_attention _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
 _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
 """.split()
-    if is_of_mxnet(name)
-]
-TORCH_FP32 = [
-    name
-    for name in """
+TORCH_FP32 = """
 prod _npi_prod BilinearSampler CTCLoss SoftmaxOutput softmax_cross_entropy LinearRegressionOutput
 LogisticRegressionOutput MAERegressionOutput smooth_l1 linalg_potrf linalg_potri linalg_inverse linalg_det
-linalg_slogdet linalg_gelqf linalg_syevd linalg_trsm _npi_cholesky _npi_svd _npi_solve _npi_eigh
+linalg_slogdet linalg_gelqf linalg_trsm _npi_cholesky
 """.split()
-    if is_of_mxnet(name)
-]
-TORCH_PROMOTE = [name for name in "Concat stack _npi_concatenate _npi_stack".split() if is_of_mxnet(name)]
+TORCH_PROMOTE = "Concat stack _npi_concatenate _npi_stack".split()
 
 # ---- ONNX: what onnxconverter-common keeps in float32 unless told otherwise, as far as MXNet's operators do it ----
 

@@ -21,10 +21,10 @@ _VARIABLE = re.compile(r"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_(\w+)LIST_(ADD|RE
 _OLD_NAMES = {"WHITE": "ALLOW", "BLACK": "DENY", "GRAY": "INFER"}
 _PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 _AUTOCAST_KEYS = (
-    "nodes_to_exclude nodes_to_include op_types_to_exclude op_types_to_include low_precision_type data_max init_max "
-    "max_depth_of_reduction"
+    "nodes_to_exclude nodes_to_include op_types_to_exclude op_types_to_include low_precision_type"
 ).split()
-_AUTOCAST_LIMITS = {"data_max": "activation", "init_max": "parameter", "max_depth_of_reduction": "depth"}
+_LIMITS = "data_max init_max max_depth_of_reduction min_positive_val max_finite_val".split()
+_WITH_FILE = ("onnxconverter", "tensorrt", "autocast")
 
 
 def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
     - 'onnxconverter': {'op_block_list': operators, 'node_block_list': nodes} of onnxconverter-common,
     - 'tensorrt': the text of trtexec's --layerPrecisions, such as 'fc:fp32,conv*:bf16',
     - 'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, ...} of ModelOpt's
-      AutoCast.
+      AutoCast, without its limits on values ('data_max', ...).
 
     Operators of TensorFlow, PyTorch and ONNX stand for those of MXNet that do the same. One that stands for several,
     of which one is to stay in float32, stays. How low precision spreads from there is decided by this library's rules.
@@ -47,24 +47,31 @@ def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
     >>> amp.peer_policy("tensorrt", "fc:fp32,conv*:bf16")
     {'target_dtype': 'bfloat16', 'force': {'fc': 'float32', 'conv*': 'bfloat16'}}
     """
+    _require_policy(name)
+    return _POLICIES[name](source)
+
+
+def _require_policy(name):
     if name not in _POLICIES:
         raise ArgumentError(f"expected a policy ({', '.join(_POLICIES)}), got {name!r}{did_you_mean(name, _POLICIES)}")
-    return _POLICIES[name](source)
 
 
 def read_policy(text: str) -> dict[str, Any]:
     """The options for 'NAME' or 'NAME:FILE', where the file holds the source: JSON, of 'tensorrt' the text itself."""
     name, colon, path = text.partition(":")
-    if not colon:
-        return peer_policy(name)
-    with open(path, encoding="utf-8") as file:
+    _require_policy(name)
+    if name in _WITH_FILE and not path:
+        raise ArgumentError(f"expected {name}:FILE, got {text!r}")
+    return peer_policy(name, _source_of(name, path) if colon else None)
+
+
+def _source_of(name, path):
+    with open(path, "rb") as file:
         content = file.read()
-    if name == "tensorrt":
-        return peer_policy(name, content.strip())
     try:
-        return peer_policy(name, json.loads(content))
+        return content.decode().strip() if name == "tensorrt" else json.loads(content)
     except ValueError as error:
-        raise ArgumentError(f"{path}: expected JSON: {error}") from None
+        raise ArgumentError(f"{path}: expected {'text' if name == 'tensorrt' else 'JSON'}: {error}") from None
 
 
 def _tensorflow(source):
@@ -169,13 +176,11 @@ def _autocast(source):
     forced.update(_forced(included, target).get("force", {}))
     if _plain(included):
         forced[NodeQuery(op=_plain(included), optional=True)] = target
-    limits = {_AUTOCAST_LIMITS[key]: given[key] for key in _AUTOCAST_LIMITS if given.get(key) is not None}
     return {
         "target_dtype": target,
         "excluded_sym_names": _patterns("nodes_to_exclude", given),
         **_kept(_of_onnx("op_types_to_exclude", given.get("op_types_to_exclude") or [])),
         "force": forced,
-        **({"limits": limits} if limits else {}),
     }
 
 
@@ -199,6 +204,8 @@ def _mapping(name, source):
 
 def _require_keys(name, given, keys):
     for key in given:
+        if key in _LIMITS:
+            raise ArgumentError(f"{name}: {key}: limits on values are not supported")
         if key not in keys:
             raise ArgumentError(f"{name}: there is no key {key!r}{did_you_mean(key, keys) or ': ' + ', '.join(keys)}")
 
@@ -230,8 +237,12 @@ def _of_onnx(key, operators):
 
 def _of_mxnet(operators, table):
     """Each once: names of operators, and (operator, attribute, value). What MXNet does not have is left out."""
-    found = {entry for op in operators for entry in table.get(op, [op] if lists.is_of_mxnet(op) else [])}
+    found = {entry for op in operators for entry in (table[op] if op in table else _itself(op))}
     return sorted(found, key=str)
+
+
+def _itself(operator):
+    return [operator] if lists.is_of_mxnet(operator) else []
 
 
 def _plain(entries):

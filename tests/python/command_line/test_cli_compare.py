@@ -56,6 +56,29 @@ def test_data_of_a_file(capsys, models, tmp_path):
     assert run(capsys, "compare", *models, "--data", tmp_path / "d.npy")[0] == 2
 
 
+def test_data_of_a_file_is_checked_as_inputs_are(capsys, models, tmp_path):
+    digits, data = models[0], tmp_path / "d.npz"
+    commands = (
+        ("compare", digits, digits),
+        ("sensitivity", digits),
+        ("convert", digits, "--max-error", "1e-2", "-o", tmp_path / "low"),
+    )
+    np.savez(data, data=np.ones((2, 1, 8, 8)))
+    for command in commands:
+        code, _, errors = run(capsys, *command, "--data", data)
+        assert code == 2 and "the input 'data' is float64, and the model computes in float32" in errors, command
+    np.savez(data)
+    for command in commands:
+        code, _, errors = run(capsys, *command, "--data", data)
+        assert code == 2 and "no data for the input data: give an array 'data' in the file of --data" in errors, command
+
+
+def test_two_models_are_needed(capsys, models):
+    for command in ("compare", "diff"):
+        code, _, errors = run(capsys, command, models[0])
+        assert code == 2 and "expected two models, got 1" in errors
+
+
 def test_exit_codes_of_a_process(models, tmp_path):
     def code(*arguments):
         command = [sys.executable, "-m", "amp", "compare", *arguments]

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import amp
+from amp import _core
 from amp.__main__ import main
+from amp._options import conversion
+from amp._options import peer_lists as lists
+from amp._options.nodes import nodes_of
+from amp._options.peers import read_policy
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +101,32 @@ def test_autocast(model):
         "nodes_to_exclude": ["conv[1]"],
         "op_types_to_exclude": ["Gemm"],
         "op_types_to_include": ["Tanh"],
-        "data_max": 512,
-        "max_depth_of_reduction": None,
     }
     options = amp.peer_policy("autocast", source)
-    assert options.pop("limits") == {"activation": 512}
     assert options["excluded_sym_names"] == [re.compile("conv[1]")]
     low = dtypes(model, options)
     assert low["conv1"] == low["fc"] == "float32" and low["conv2"] == low["tanh"] == "bfloat16"
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "pytorch", "onnxconverter", "tensorrt", "autocast"])
+def test_all_that_a_policy_says_are_options_of_conversions(name):
+    sources = {"pytorch": None, "tensorrt": "fc:fp32"}
+    assert set(amp.peer_policy(name, sources.get(name, {}))) <= set(conversion.OPTIONS)
+
+
+def test_lists_name_operators_that_are_registered():
+    ours = [*lists.TORCH_LOWER_PRECISION, *lists.TORCH_FP32, *lists.TORCH_PROMOTE]
+    for table in (lists.OPERATORS_OF_TF, lists.OPERATORS_OF_ONNX):
+        ours += [entry if isinstance(entry, str) else entry[0] for entries in table.values() for entry in entries]
+    assert sorted(set(ours) - set(_core.operator_names())) == []
+
+
+def test_names_of_a_table_are_not_looked_up(monkeypatch):
+    """The extension makes a dict of all registered names at each call."""
+    calls = []
+    monkeypatch.setattr(lists, "is_of_mxnet", lambda name: calls.append(name) or True)
+    options = amp.peer_policy("onnxconverter", {"op_block_list": ["Gemm", "Tanh", "exp"]})
+    assert "FullyConnected" in options["fp32_ops"] and set(calls) == {"exp"}
 
 
 @pytest.mark.parametrize(
@@ -127,6 +150,9 @@ def test_autocast(model):
         ("tensorrt", "a:fp32,a:bf16"),
         ("autocast", {"nodes_to_exclude": ["("]}),
         ("autocast", {"low_precision_type": "fp8"}),
+        ("autocast", {"data_max": 512}),  # limits on values are not supported
+        ("autocast", {"init_max": 512}),
+        ("autocast", {"max_depth_of_reduction": 512}),
     ],
 )
 def test_what_means_nothing_is_refused(name, source):
@@ -151,6 +177,31 @@ def test_in_a_shell(model, tmp_path):
     for wrong in (f"autocast:{tmp_path / 'broken.json'}", "nobody", f"tensorrt:{tmp_path / 'none'}"):
         assert main([*base, "--force", "--like", wrong]) == 2
     assert main([*base, "--force", "--like", "pytorch", "--policy", "graphamp"]) == 2
+
+
+@pytest.mark.parametrize("name", ["onnxconverter", "tensorrt", "autocast"])
+def test_a_policy_that_needs_a_file_says_so(name):
+    for text in (name, f"{name}:"):
+        assert f"{name}:FILE" in error_of(read_policy, text)
+
+
+def error_of(function, *arguments):
+    """The text of the ArgumentError that a call raises."""
+    with pytest.raises(amp.ArgumentError) as raised:
+        function(*arguments)
+    return str(raised.value)
+
+
+def test_only_what_is_no_json_is_called_so(tmp_path):
+    path = tmp_path / "policy"
+    source = {"data_max": 512}
+    path.write_text(json.dumps(source))
+    assert error_of(read_policy, f"autocast:{path}") == error_of(amp.peer_policy, "autocast", source)
+    assert error_of(read_policy, f"autocst:{path}") == error_of(amp.peer_policy, "autocst")
+    for content in (b"{", b"fc:fp32\xff"):
+        path.write_bytes(content)
+        assert error_of(read_policy, f"autocast:{path}").startswith(f"{path}: ")
+    assert error_of(read_policy, f"tensorrt:{path}").startswith(f"{path}: ")
 
 
 # ---- queries ----
@@ -179,3 +230,31 @@ def test_queries_name_nodes_in_options(model):
     with pytest.raises(amp.ArgumentError):
         amp.convert_model(*model, excluded_sym_names=[amp.NodeQuery(op="Deconvolution")])
     amp.convert_model(*model, excluded_sym_names=[amp.NodeQuery(op="Deconvolution", optional=True)])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("op", 5),
+        ("op", ["exp", 5]),
+        ("op", b"exp"),
+        ("op", re.compile("exp")),
+        ("op", iter(["exp"])),  # is empty after the first node
+        ("attrs", 3),
+        ("attrs", [("pad", 1)]),
+        ("after", 1),
+        ("before", [None]),
+        ("where", 3),
+    ],
+)
+def test_a_condition_of_another_kind_is_refused(key, value):
+    with pytest.raises(amp.ArgumentError):
+        amp.NodeQuery(**{key: value})
+
+
+def test_a_conversion_parses_its_nodes_once(model, monkeypatch):
+    calls = []
+    monkeypatch.setattr(conversion, "nodes_of", lambda sym: calls.append(sym) or nodes_of(sym))
+    queries = [amp.NodeQuery(op="exp"), amp.NodeQuery(op="softmax"), re.compile("fc")]
+    options, _ = conversion.check_options(model[0], {"excluded_sym_names": queries})
+    assert options["excluded_sym_names"] == ["exp", "softmax", "fc"] and len(calls) == 1
