@@ -102,7 +102,7 @@ def convert_model(
     >>> low_args["fc_weight"].dtype
     dtype(bfloat16)
     """
-    begin = _Begin()
+    begin, first = _Begin(), (sym, arg_params, aux_params)
     of_models = {name: options.pop(name) for name in OF_MODELS}
     check_of_models(of_models, verify)
     if verify:
@@ -111,25 +111,23 @@ def convert_model(
         check_request(of_models["data"], on_failure)
     options = {**options, "input_dtypes": input_dtypes, "input_shapes": input_shapes}
     if of_models["accuracy"] is None:
-        model = converted_model(sym, arg_params, aux_params, report=return_report, **options)
+        model = converted_model(*first, report=return_report, **options)
         report = report_of(model, arg_params) if return_report else None
     else:
         from ._trust.accuracy import convert_to_target  # which most conversions do without
         from ._trust.data import inputs_of_model, kept_batches
 
-        first = sym, arg_params, aux_params
         if of_models["data"] is not None:
             of_models["data"] = kept_batches(of_models["data"], inputs_of_model(first))
         model, report = convert_to_target(first, **of_models, **options)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:
-        first = sym, arg_params, aux_params
         converted, facts = verified(first, converted, of_models["data"], on_failure)
         if return_report:
             report._facts["verified"] = facts
     if return_report:
         report._took = begin.until_now()
-    return (*converted, report) if return_report else tuple(converted)
+    return (*converted, report) if return_report else converted
 
 
 class _Begin:

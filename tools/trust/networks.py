@@ -1,4 +1,4 @@
-"""The networks of the table, with data: those in shared/cases and the digits of this repository."""
+"""The networks of the table, with data: those in shared/cases and the digits of this repository; oracles of tests."""
 
 import importlib.util
 import os
@@ -50,12 +50,7 @@ def _model(case):
     if case.param_file:
         return amp.load(case.symbol_file, case.param_file)
     symbol, arrays = amp.sym.load(case.symbol_file), case.params()
-    states = set(symbol.list_auxiliary_states())
-    return (
-        symbol,
-        {name: array for name, array in arrays.items() if name not in states},
-        {name: array for name, array in arrays.items() if name in states},
-    )
+    return (symbol, *_split(symbol, arrays))
 
 
 def _inputs(name, case):
@@ -68,6 +63,26 @@ def _inputs(name, case):
         key: (draw.standard_normal(shapes[key]) * array.std() + array.mean()).astype("float32")
         for key, array in inputs.items()
     }
+
+
+def parameters_of(symbol, data, generator=None):
+    """(arguments, auxiliary states): drawn arrays, scaled so that magnitudes stay about 1; seed 0 by default."""
+    generator = generator or np.random.default_rng(0)
+    args, _, aux = symbol.infer_shape(**{name: array.shape for name, array in data.items()})
+    arrays = {}
+    for name, shape in zip(symbol.list_arguments() + symbol.list_auxiliary_states(), args + aux):
+        if name not in data:
+            spread = 1 / np.sqrt(max(np.prod(shape[1:]), 1)) if len(shape) > 1 else 0.2
+            values = spread * generator.standard_normal(shape)
+            positive = name.endswith(("gamma", "var"))
+            arrays[name] = (np.abs(values) + 0.7 if positive else values).astype("float32")
+    return _split(symbol, arrays)
+
+
+def _split(symbol, arrays):
+    states = set(symbol.list_auxiliary_states())
+    groups = [{name: a for name, a in arrays.items() if (name in states) == is_state} for is_state in (False, True)]
+    return tuple(groups)
 
 
 def convert(model, data, **options):

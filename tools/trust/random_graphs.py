@@ -4,6 +4,8 @@ import numpy as np
 
 import amp
 
+from .networks import parameters_of
+
 
 def random_model(seed):
     """((symbol, arguments, states), {input: array}) of a seeded network of 3 to 9 layers."""
@@ -19,7 +21,7 @@ def random_model(seed):
     x = amp.sym.FullyConnected(x, num_hidden=int(draw.integers(2, 12)), name="last")
     if draw.integers(3) == 0:
         x = amp.sym.softmax(x, name="softmax")
-    return (x, *_parameters(draw, x, data)), data
+    return (x, *parameters_of(x, data, draw)), data
 
 
 def _layer(draw, x, i, image):
@@ -58,19 +60,3 @@ def _exponential(draw, x, i, image):
 def _residual(draw, x, i, image):
     y = amp.sym.relu(x, name=f"relu{i}")
     return amp.sym.elemwise_add(y * 0.5, x, name=f"sum{i}")
-
-
-def _parameters(draw, symbol, data):
-    args, _, aux = symbol.infer_shape(data=data["data"].shape)
-    arrays = {}
-    for name, shape in zip(symbol.list_arguments() + symbol.list_auxiliary_states(), args + aux):
-        if name == "data":
-            continue
-        spread = 1 / np.sqrt(np.prod(shape[1:])) if len(shape) > 1 else 0.3
-        values = draw.standard_normal(shape) * spread
-        arrays[name] = (np.abs(values) + 0.6 if name.endswith(("gamma", "var")) else values).astype("float32")
-    states = set(symbol.list_auxiliary_states())
-    return (
-        {name: array for name, array in arrays.items() if name not in states},
-        {name: array for name, array in arrays.items() if name in states},
-    )

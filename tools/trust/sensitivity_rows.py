@@ -22,36 +22,33 @@ def rows():
         yield from _predictions(name)
 
 
-def rounded_alone(opened, entry):
-    """The Symbol of a reference model in which one tensor is rounded for all its readers."""
-    graph, builder, ids, low = opened.graph, Builder(opened.graph.attrs), [], None
+def rounded_alone(model, name):
+    """The model with one tensor or parameter rounded to bfloat16 for all its readers; it has no batch norms to fold."""
+    symbol, args, aux = model
+    graph = Graph(symbol)
+    entry = next(entry for entry in graph.entries() if graph.name_of(entry) == name)
+    builder, ids, low = Builder(graph.attrs), [], None
     for i, node in enumerate(graph.nodes):
         inputs = [low if source == entry else (ids[source[0]], source[1]) for source in node.inputs]
         ids.append(builder.add(node.op, node.name, node.attrs, inputs, node.rest))
         if i == entry[0]:
             down = builder.add("amp_cast", "~down", {"dtype": "bfloat16"}, [(ids[i], entry[1])])
             low = builder.add("amp_cast", "~up", {"dtype": "float32"}, [(down, 0)]), 0
-    return builder.symbol([low if head == entry else (ids[head[0]], head[1]) for head in graph.heads])
+    heads = [low if head == entry else (ids[head[0]], head[1]) for head in graph.heads]
+    return builder.symbol(heads), args, aux
 
 
-def truth(opened, data, names):
+def truth(model, data, names):
     """{tensor: the outputs' error where it alone is rounded}"""
-    exact = networks.run((opened.symbol, opened.args, opened.aux), data)
-    graph = Graph(opened.symbol)
-    entries = {graph.name_of(entry): entry for entry in graph.entries()}
-    return {
-        name: networks.error_of(
-            exact, networks.run((rounded_alone(opened, entries[name]), opened.args, opened.aux), data)
-        )
-        for name in names
-    }
+    exact = networks.run(model, data)
+    return {name: networks.error_of(exact, networks.run(rounded_alone(model, name), data)) for name in names}
 
 
 def _single(name):
     model, data = networks.load(name)
     opened = float32_reference(model, {key: (array.dtype, array.shape) for key, array in data.items()})
     found = {t["name"]: t["own"] for t in amp.sensitivity(*model, data).tensors if t["own"] > 0}
-    true = truth(opened, data, found)
+    true = truth((opened.symbol, opened.args, opened.aux), data, found)
     pairs = np.array([(found[key], true[key]) for key in found if true[key] > 0])
     bar = 0.9
     rank = spearman(*pairs.T)

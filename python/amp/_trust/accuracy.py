@@ -17,7 +17,7 @@ from .._conversion.calls import converted_model, report_of
 from .._options.conversion import target_name
 from ..base import ArgumentError, log
 from ..sym import Symbol
-from .data import batches, inputs_of_model, kept_batches
+from .data import batches, inputs_of_model
 from .measuring import Measure, Runner
 from .sensitivity import sensitivity as sensitivity_of
 
@@ -147,7 +147,7 @@ class Search:
         log("accuracy: measured %.3g", self.evaluations[-1].measured)
         return self.evaluations[-1]
 
-    def result(self, best, goal, is_reached, evaluations):
+    def result(self, best, goal, is_reached):
         """(the extension's dict, the report), which says how `best` was found."""
         if not is_reached:
             text = ", ".join(f"{name} {number:g}" for name, number in goal.items())
@@ -157,7 +157,7 @@ class Search:
         best.report._facts["accuracy"] = {
             "goal": goal,
             "reached": is_reached,
-            "evaluations": evaluations,
+            "evaluations": len(self.evaluations),
             "predicted_error": self._table.predict(best.report),
             measured: best.measured,
             "kept": best.kept,
@@ -183,17 +183,19 @@ class Search:
 
 
 def convert_to_target(model, accuracy, data, sensitivity, **options):
-    """(what `converted_model` returns, its report with `accuracy`) of the options of `convert_model`."""
+    """(what `converted_model` returns, its report with `accuracy`) of the options of `convert_model`.
+
+    `data` is a list of batches, {input: array}, or None where no error is measured.
+    """
     if options["training"]:
         raise ArgumentError("accuracy: expected training=False: parameters that training moves have no fixed errors")
-    kept = None if data is None else kept_batches(data, inputs_of_model(model))
     folds = options["fold_batch_norm"] is not False
     if sensitivity is None:
         target = target_name(options["target_dtype"])
-        sensitivity = sensitivity_of(*model, kept, fold_batch_norm=folds, target_dtype=target)
+        sensitivity = sensitivity_of(*model, data, fold_batch_norm=folds, target_dtype=target)
     search = Search(model, options, sensitivity)
     if "error" in accuracy:
-        return _for_error(search, accuracy["error"], Measure(model, sensitivity, kept, folds))
+        return _for_error(search, accuracy["error"], Measure(model, sensitivity, data, folds))
     return _for_metric(search, accuracy["drop"], Metric(accuracy["metric"], inputs_of_model(model)))
 
 
@@ -209,12 +211,15 @@ def _for_error(search, goal, measure):
         last = search.evaluate(found, measure)
         misses += last.measured > goal
         met = misses < len(search.evaluations)
-        if met and (len(search.evaluations) in (1, 3) or _NEAR * goal <= last.measured <= goal):
-            break
+        is_near = _NEAR * goal <= last.measured <= goal
+        if met and (is_near or not last.measured or len(search.evaluations) in (1, 3)):
+            break  # an error of 0 says nothing of the scale
         limit = _next_limit(last, goal, misses)
+    if found.is_float32 and not search.evaluations:  # nothing may be rounded
+        return search.result(found._replace(measured=0.0), {"error": goal}, True)
     met = [one for one in search.evaluations if one.measured <= goal]
     best = min(met, key=lambda one: one.cost) if met else search.convert(0)
-    return search.result(best, {"error": goal}, bool(met), len(search.evaluations))
+    return search.result(best, {"error": goal}, bool(met))
 
 
 def _next_limit(last, goal, misses):
@@ -230,13 +235,11 @@ class Metric:
 
     def __init__(self, function, inputs):
         self._function, self._inputs = function, inputs
-        self.calls = 0
 
     def __call__(self, model):
         symbol, args, aux = model
         runner = Runner(symbol, {**args, **aux})
         value = self._function(lambda inputs: runner(next(batches([inputs], self._inputs))))
-        self.calls += 1
         if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
             raise ArgumentError(f"accuracy: metric: expected it to return a finite number, got {value!r}")
         return float(value)
@@ -255,4 +258,5 @@ def _for_metric(search, drop, metric):
         else:
             high = at
         at = (low + high) // 2
-    return search.result(best, {"drop": drop}, best is not float32, metric.calls)
+    is_reached = best is not float32 or search.convert(search.everything).is_float32  # nothing may be rounded
+    return search.result(best, {"drop": drop}, is_reached)

@@ -9,6 +9,7 @@ from .. import _core
 from .._gradient import gradient
 from ..base import UnsupportedError
 from ..sym import Variable
+from .data import types_of
 from .graph import Builder
 from .reference import as_function, bound
 
@@ -119,9 +120,9 @@ class Adjoints:
         ]
 
     def _run_for(self, inputs, shapes):
-        key = tuple((name, tuple(array.shape)) for name, array in sorted(inputs.items()))
+        types = types_of(inputs)
+        key = tuple(sorted(types.items()))
         if key not in self._bound:
-            types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
             types |= {name: ("float32", shapes[g.entry]) for name, g in zip(self._changes, self._groups)}
             types |= {name: ("float32", shapes[entry]) for name, entry in zip(self._heads, self._outputs)}
             self._bound = {key: bound(self._symbol, self._reference.arrays, types)}  # one at a time: it is large

@@ -10,13 +10,12 @@ import numpy as np
 from ..base import ArgumentError
 from .adjoints import Adjoints
 from .compared import FullRun
-from .data import first_and_rest, inputs_of_model
+from .data import first_and_rest, inputs_of_model, types_of, widened
 from .effects import rounded
 from .matching import LOW, Matching
 from .metrics import half_units
 from .reference import OpenModel, as_model, float32_reference
 from .samples import batch_axes
-from .twins import widened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +97,7 @@ def error_bound(
         raise ArgumentError(f"probability: expected a number between 0 and 1, got {probability!r}")
     first, low = as_model(first), as_model(low)
     batch, every = first_and_rest(data, inputs_of_model(first))
-    types = {name: (array.dtype, tuple(array.shape)) for name, array in batch.items()}
+    types = types_of(batch)
     opened = OpenModel(low, types)
     bounded = _Bounded(float32_reference(first, types, low=opened), opened, probability)
     rows = []
@@ -133,7 +132,8 @@ class _Bounded:
 
     def rows(self, inputs, elements):
         """Dicts of the bounds of one batch."""
-        types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
+        inputs = self._reference.taken(inputs)
+        types = types_of(inputs)
         values = {entry: widened(array) for entry, array in FullRun(self._reference, types)(inputs).items()}
         if elements is None:
             axes = batch_axes(self._reference.graph, self._outputs, {**self._reference.known_types, **types}, inputs)

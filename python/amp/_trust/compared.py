@@ -5,11 +5,12 @@ import copy
 import numpy as np
 
 from .adjoints import Adjoints, differentiable_outputs
+from .data import types_of, widened
 from .matching import LOW, Matching
 from .metrics import Difference, OwnError, noise_of
 from .runs import FullRun
 from .samples import batch_axes, batch_size
-from .twins import Twins, widened
+from .twins import Twins
 
 
 class Measurement:
@@ -46,10 +47,11 @@ class Measurement:
         return {entry: widened(array) for entry, array in self.low.constant_values().items()}
 
     def _compared_entries(self):
-        """Float tensors of the low model that are in the reference."""
+        """Float tensors of the low model that are in the reference, and inputs in low precision."""
         dtypes = self.matching.dtypes
         variables = {i for i, node in enumerate(self.low.graph.nodes) if node.is_variable}
-        entries = [entry for entry in self.low.graph.entries() if entry[0] not in variables]
+        inputs = set(self.matching.low_inputs())
+        entries = [e for e in self.low.graph.entries() if e in inputs or e[0] not in variables]
         entries = [entry for entry in entries if self.matching.is_shown(entry)]
         return [e for e in entries if (dtypes[e] or "").endswith(("float32", "float16")) and self._other(e) is not None]
 
@@ -58,6 +60,7 @@ class Measurement:
 
     def add(self, inputs):
         """Compares one batch, {input: array}. What interrupts it leaves the sums as they were."""
+        inputs = self.reference.taken(inputs)
         before = copy.deepcopy(self._sums())
         try:
             self._add(inputs)
@@ -84,8 +87,8 @@ class Measurement:
             self.bill.add(inputs, full, low, own)
 
     def _run(self, inputs):
-        types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
-        key = tuple(sorted((name, shape) for name, (_, shape) in types.items()))
+        types = types_of(inputs)
+        key = tuple(sorted(types.items()))
         if key not in self._bound:
             known = {**self.reference.known_types, **types}
             entries = self.reference.graph.entries()

@@ -12,7 +12,8 @@ from .._paths import write_file
 from ..base import ArgumentError, log
 from ..executor import Executor
 from .compared import Measurement
-from .data import first_and_rest, inputs_of_model
+from .data import first_and_rest, inputs_of_model, types_of
+from .graph import CASTS
 from .reference import OpenModel, as_model, float32_reference
 from .runs import FullRun, StoredRun, as_bound
 
@@ -183,7 +184,7 @@ def compare(
     first = as_model(first)
     second, options = _model_and_options(low)
     batch, rest = first_and_rest(data, inputs_of_model(first))
-    types = {name: (array.dtype, tuple(array.shape)) for name, array in batch.items()}
+    types = types_of(batch)
     opened = OpenModel(second if mode == "exact" else as_bound(second, types, options), types)
     reference = float32_reference(first, types, low=opened)
     run = (FullRun if mode == "exact" else StoredRun)(opened, types, **options)
@@ -267,7 +268,7 @@ def _tensors(m, folded):
         node = graph.nodes[entry[0]]
         if entry not in m.differences:
             continue
-        kind = "cast" if node.op in ("amp_cast", "amp_multicast") else "result"
+        kind = "input" if node.is_variable else "cast" if node.op in CASTS else "result"
         row = {"name": graph.name_of(entry), "node": node.name, "op": node.op, "kind": kind}
         row |= {"dtype": m.matching.dtypes[entry], "batch_norm": folded.get(node.name), **m.differences[entry].facts()}
         row |= {"kernel": m.run.kernels.get(entry), **_own_facts(m, points.get(entry))}

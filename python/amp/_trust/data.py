@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .._arrays import readable
-from ..base import ArgumentError
+from ..base import ArgumentError, dtype_name
 from .samples import batch_size
 
 if TYPE_CHECKING:
@@ -24,6 +26,18 @@ def inputs_of_model(model):
     """Names of the arguments that have no array, in the order of the symbol."""
     symbol, args, _ = model[:3]
     return [name for name in symbol.list_arguments() if name not in (args or {})]
+
+
+def types_of(batch):
+    """{input: (dtype, shape)} of a batch."""
+    return {name: (dtype_name(array.dtype), tuple(array.shape)) for name, array in batch.items()}
+
+
+def widened(array):
+    """A NumPy array; bfloat16 and float16 as float32."""
+    array = array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+    is_low = array.dtype.name in ("bfloat16", "float16")
+    return array.astype(np.float32) if is_low else array
 
 
 def samples_of(data, model, count):

@@ -13,10 +13,11 @@ import numpy as np
 from .. import _core
 from .._core import numpy_dtype
 from .adjoints import Adjoints, Group
+from .data import types_of, widened
 from .graph import Builder
 from .reference import as_function, bound
 from .samples import HeadGradients, batch_axes, batch_size, per_sample
-from .twins import Twins, widened
+from .twins import Twins
 
 
 class Reader(NamedTuple):
@@ -75,7 +76,7 @@ class EffectTable:
         self._adjoints = Adjoints(reference, outputs, self._groups)
         self.effects = {e: self._effects_of(e, self._edges_of(e)) for e in self._entries}
         self.effects |= {e: self._effects_of(e, edges) for e, edges in self._changes.edges.items()}
-        self.samples = self.numbers = 0
+        self.samples = 0
 
     def _watched(self):
         """Entries whose adjoints are needed: those that are rounded, and those that parameters change."""
@@ -109,7 +110,6 @@ class EffectTable:
         for k in range(passes):
             self._add_pass(run, errors, list(heads.of_pass(k)), np.sqrt(heads.numbers))
         self.samples += run.size
-        self.numbers += run.size * passes
 
     def finish(self):
         """The Effects in the order of the graph."""
@@ -155,7 +155,7 @@ class _ReferenceRun:
     def __init__(self, reference, watched, outputs, changes, inputs):
         graph = reference.graph
         self.inputs, self.size = inputs, batch_size(inputs)
-        types = {name: (array.dtype, tuple(array.shape)) for name, array in inputs.items()}
+        types = types_of(inputs)
         known = {**reference.known_types, **types}
         entries = list(dict.fromkeys([*watched, *outputs, *reference.data_entries()]))
         builder = Builder(graph.attrs)

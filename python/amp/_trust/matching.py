@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base import ArgumentError
 from .adjoints import Group
 from .graph import CASTS
 from .reference import as_function
@@ -13,7 +14,10 @@ FLOATS = (*LOW, "float32")
 
 
 class Point(NamedTuple):
-    """A rounding point of the low model: `entry` is what the step wrote, `kind` 'cast', 'result' or 'parameter'."""
+    """A rounding point of the low model.
+
+    `entry` is what the step wrote, `kind` is 'input', 'cast', 'result' or 'parameter'.
+    """
 
     entry: tuple
     kind: str
@@ -30,13 +34,16 @@ class Matching:
     def __init__(self, low, reference, stored=None):
         self._stored = None if stored is None else set(stored)
         self._low, self._reference = low.graph, reference.graph
-        self.dtypes = low.dtypes()
+        types = low.types()
+        self.dtypes = {entry: dtype for entry, (dtype, _) in types.items()}
+        self._given = low.input_types
         self._depends, self._low_arrays = low.depends_on_data, low.arrays
         self._changed = _changed(low.arrays, reference.arrays)
         self._is_low = [any(self.dtypes.get((i, k)) in LOW for k in range(n)) for i, n in self._sizes()]
         self._node = _nodes_of(self._low, self._reference)
         self._of_low = {other: i for i, other in self._node.items()}
         self.problem = self._difference()
+        self._check_shapes(types, reference.types())
 
     def _sizes(self):
         return [(i, len(names)) for i, names in enumerate(self._low.outputs)]
@@ -77,7 +84,7 @@ class Matching:
         Where only some entries are stored, all that a step ends with: low precision may be inside of it.
         """
         if self._stored is not None:
-            return sorted({self.exact_of(entry)[0] for entry in self._stored} - self._given())
+            return sorted({self.exact_of(entry)[0] for entry in self._stored} - self._without_runs())
         return [
             i
             for i, node in self._low.operators()
@@ -86,7 +93,7 @@ class Matching:
             and (self._is_low[i] or any(self.dtypes.get(entry) in LOW for entry in node.inputs))
         ]
 
-    def _given(self):
+    def _without_runs(self):
         """Nodes whose values are known without a run, and casts of what is stored."""
         return {i for i, node in enumerate(self._low.nodes) if node.is_variable or node.op in CASTS}
 
@@ -116,6 +123,8 @@ class Matching:
         node, dtype = self._low.nodes[entry[0]], self.dtypes[entry]
         if not self.is_shown(entry) and self._depends[entry[0]]:
             return ""
+        if self._is_low_input(entry):
+            return "input"
         if node.is_variable:
             is_rounded = dtype in LOW or node.name in self._changed
             return "parameter" if node.name in self._low_arrays and is_rounded else ""
@@ -124,6 +133,14 @@ class Matching:
             rounds = dtype in LOW and self.dtypes.get(source) != dtype
             return ("cast" if self._depends[entry[0]] else "parameter") if rounds else ""
         return "result" if entry[0] in twins and dtype in FLOATS else ""
+
+    def low_inputs(self):
+        """Entries of inputs in low precision: who gives data in float32 rounds them."""
+        return [entry for entry in self._low.entries() if self._is_low_input(entry)]
+
+    def _is_low_input(self, entry):
+        node = self._low.nodes[entry[0]]
+        return node.is_variable and node.name in self._given and self.dtypes[entry] in LOW
 
     def groups(self, points, outputs):
         """{Group of edges of the reference: [Point] that they see}; `outputs` are entries of the reference."""
@@ -164,6 +181,21 @@ class Matching:
         if [self.in_reference(entry) for entry in self._low.heads] != self._reference.heads:
             return "the models have other outputs"
         return ""
+
+    def _check_shapes(self, types, others):
+        """Raises ArgumentError where tensors that are compared have different shapes."""
+        heads = self._low.heads, self._reference.heads
+        if len(heads[0]) != len(heads[1]):
+            raise ArgumentError(f"expected models with as many outputs, got {len(heads[1])} and {len(heads[0])}")
+        pairs = [(entry, self.in_reference(entry)) for entry in types]
+        for entry, other in [*pairs, *zip(*heads)]:
+            shapes = [found.get(e, (None, None))[1] for found, e in ((others, other), (types, entry))]
+            if None not in shapes and tuple(shapes[0]) != tuple(shapes[1]):
+                raise ArgumentError(
+                    f"{self._low.name_of(entry)!r} has the shape {tuple(shapes[1])}, and "
+                    f"{self._reference.name_of(other)!r} of the first model {tuple(shapes[0])}: expected models that "
+                    "differ in precision alone"
+                )
 
 
 def _changed(low, reference):

@@ -2,14 +2,11 @@
 
 import numpy as np
 
-from ..base import GraphError, dtype_name
+from ..base import GraphError
 from ..sym import Group
+from .data import types_of
+from .intake import Intake
 from .reference import bound, float32_reference
-
-
-def types_of(batch):
-    """{input: (dtype, shape)} of a batch."""
-    return {name: (dtype_name(array.dtype), tuple(array.shape)) for name, array in batch.items()}
 
 
 class Runner:
@@ -20,10 +17,11 @@ class Runner:
 
     def __init__(self, symbol, arrays, outputs=None):
         self._symbol = symbol if outputs in (None, symbol.list_outputs()) else _tensors(symbol, outputs)
-        self._arrays = arrays
+        self._arrays, self._intake = arrays, Intake(symbol, arrays)
         self._bound = {}
 
     def __call__(self, batch):
+        batch = self._intake(batch)
         types = types_of(batch)
         key = tuple(sorted(types.items()))
         if key not in self._bound:

@@ -1,5 +1,6 @@
 """The float32 model that errors are measured against: plain operators, batch norms folded, losses without gradients."""
 
+import functools
 import warnings
 
 from .. import _core
@@ -8,32 +9,40 @@ from ..base import ArgumentError, dtype_name
 from ..executor import Executor
 from ..sym import Symbol
 from .graph import CASTS, Graph
+from .intake import Intake
 
 
 class OpenModel:
     """A model as conversions decide about it: fused nodes are opened, batch norms folded.
 
-    `types` is {input: (dtype, shape)}; `kept` are names of batch norms that stay, None keeps all. `arrays` are the
-    parameters and auxiliary states, `folded` is {batch norm: node that it became part of}.
+    `types` is {input: (dtype, shape)} of data, which the model takes in its own dtypes; `kept` are names of batch norms
+    that stay, None keeps all. `arrays` are the parameters and auxiliary states, `folded` is {batch norm: node that it
+    became part of}.
     """
 
     def __init__(self, model, types, kept=None):
         symbol, args, aux = as_model(model)
         if kept is None:
             kept = [node.name for _, node in Graph(symbol).operators()]
+        self._intake = Intake(symbol, {**args, **aux})
         variables = set(symbol.list_inputs())
-        types = {name: type for name, type in types.items() if name in variables}
+        types = {name: type for name, type in self.taken_types(types).items() if name in variables}
         opened = _core.open_model(symbol._handle, args, aux, types, set(kept))
         self.symbol = Symbol(opened["symbol"])
         self.args, self.aux = opened["arguments"], opened["auxiliary_states"]
         self.arrays = {**self.args, **self.aux}
         self.folded = dict(opened["folded"])
         self.graph = Graph(self.symbol)
-        self.input_types = {
-            name: types.get(name, (None, None))
-            for name in self.symbol.list_arguments()
-            if name not in self.arrays and name in types
-        }
+        inputs = [name for name in self.symbol.list_arguments() if name not in self.arrays]
+        self.input_types = {name: types[name] for name in inputs if name in types}
+
+    def taken_types(self, types):
+        """{input: (dtype, shape)} of what the model takes for data of these types."""
+        return self._intake.types(types)
+
+    def taken(self, batch):
+        """{input: array} of a batch in the dtypes that the model takes."""
+        return self._intake(batch)
 
     @property
     def known_types(self):
@@ -47,10 +56,14 @@ class OpenModel:
         inputs = {name for name in self.symbol.list_arguments() if name not in self.arrays}
         return self.graph.depends_on(inputs)
 
+    def types(self):
+        """{entry: (name of its dtype, its shape or None)} of all visible entries."""
+        entries = self.graph.entries()
+        return dict(zip(entries, self.graph.types(entries, self.known_types)))
+
     def dtypes(self):
         """{entry: name of its dtype} of all visible entries."""
-        entries = self.graph.entries()
-        return {entry: dtype for entry, (dtype, _) in zip(entries, self.graph.types(entries, self.known_types))}
+        return {entry: dtype for entry, (dtype, _) in self.types().items()}
 
     def constant_values(self):
         """{entry: NumPy array} of parameters and auxiliary states."""
@@ -60,12 +73,9 @@ class OpenModel:
     def data_entries(self):
         """Visible entries that are no parameters, in the order of nodes."""
         held = self.constant_values()
-        given = {name for name in self.input_types}
-        return [
-            (i, k)
-            for i, k in self.graph.entries()
-            if (i, k) not in held and (not self.graph.nodes[i].is_variable or self.graph.nodes[i].name in given)
-        ]
+        nodes, given = self.graph.nodes, self.input_types
+        entries = [entry for entry in self.graph.entries() if entry not in held]
+        return [(i, k) for i, k in entries if not nodes[i].is_variable or nodes[i].name in given]
 
     def batch_norms(self):
         """Names of the nodes of batch norms."""
@@ -150,9 +160,15 @@ _LOSSES = {
 }
 
 
+@functools.cache
+def _canonical():
+    """{name of an operator: its first name}"""
+    return _core.operator_names()
+
+
 def as_function(node):
     """The node as a function of its first input, where it is a loss or stops gradients; else as it is."""
-    name = _core.operator_names().get(node.op, node.op)
+    name = _canonical().get(node.op, node.op)
     if name not in _LOSSES:
         return node
     op, attrs = _LOSSES[name](node.attrs)

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
+from .data import widened
 from .graph import CASTS
+from .intake import Intake
 from .reference import bound
-from .twins import widened
 
 _MARK = "__amp_dtype__"  # of parameters that a conversion cast offline
 
@@ -21,7 +22,7 @@ class FullRun:
     def _open(self, model, types, entries, options):
         self._constants, self._entries = model.constant_values(), entries
         self._inputs = {node.name: (i, 0) for i, node in enumerate(model.graph.nodes) if node.is_variable}
-        self._executor = bound(model.graph.symbol_of(entries), model.arrays, types, **options)
+        self._executor = bound(model.graph.symbol_of(entries), model.arrays, model.taken_types(types), **options)
 
     def for_types(self, types):
         """The same for other shapes of inputs, {input: (dtype, shape)}."""
@@ -29,6 +30,7 @@ class FullRun:
 
     def __call__(self, inputs):
         """{entry: array} of all tensors that are shown, of inputs and of parameters."""
+        inputs = self._model.taken(inputs)
         wanted = set(self._executor.input_names)
         results = self._executor({name: array for name, array in inputs.items() if name in wanted})
         given = {self._inputs[name]: array for name, array in inputs.items() if name in self._inputs}
@@ -45,7 +47,7 @@ class StoredRun(FullRun):
     def __init__(self, model, types, **options):
         self._model, self._options = model, options
         options = {"machine": "this", **options, "mode": "fast"}
-        plan = bound(model.symbol, model.arrays, types, **options).summary.steps
+        plan = bound(model.symbol, model.arrays, model.taken_types(types), **options).summary.steps
         steps = _last_nodes(model.graph, plan)
         depends = model.depends_on_data
         stored = {entry for entry in [*((i, 0) for i in steps), *model.graph.heads] if depends[entry[0]]}
@@ -103,7 +105,8 @@ def _signature(step):
 def as_bound(model, types, options):
     """The model as an executor of mode `fast` runs it: low precision that does not pay on its machine is gone."""
     symbol, args, aux = model
-    run = bound(symbol, {**args, **aux}, types, **{"machine": "this", **options, "mode": "fast"})
+    arrays = {**args, **aux}
+    run = bound(symbol, arrays, Intake(symbol, arrays).types(types), **{"machine": "this", **options, "mode": "fast"})
     before, after = symbol.attr_dict(), run.symbol.attr_dict()
     wide = {name for name in args if _MARK in before.get(name, {}) and _MARK not in after.get(name, {})}
     return run.symbol, {name: widened(a) if name in wide else a for name, a in args.items()}, aux

@@ -65,7 +65,7 @@ class HeadGradients:
     """
 
     def __init__(self, outputs, axes, size, passes, generator):
-        self.passes, self._parts = passes, []
+        self._parts = []
         first = 0
         for array, axis in zip(outputs, axes):
             signs = generator.choice(np.array([-1.0, 1.0]), size=array.shape)

@@ -10,7 +10,7 @@ from .._options.conversion import TARGETS
 from .._paths import write_file
 from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs
-from .data import samples_of
+from .data import samples_of, types_of
 from .effects import EffectTable, Reader
 from .reference import as_model, float32_reference
 from .samples import batch_size
@@ -191,15 +191,14 @@ def sensitivity(
     model = as_model((sym, arg_params, aux_params))
     _check(samples, seed, target_dtype)
     collected = samples_of(data, model, samples)
-    types = {name: (array.dtype, tuple(array.shape)) for name, array in collected[0].items()}
-    reference = float32_reference(model, types, fold_batch_norm)
+    reference = float32_reference(model, types_of(collected[0]), fold_batch_norm)
     dtypes = reference.dtypes()
     chosen = _outputs_of(reference, dtypes, outputs)
     table = EffectTable(reference, chosen.entries, target_dtype, _candidates(reference, dtypes))
     passes = _passes(samples, sum(map(batch_size, collected)))
     generator = np.random.default_rng(seed)
     for batch in collected:
-        table.add(batch, passes, generator)
+        table.add(reference.taken(batch), passes, generator)
     return Sensitivity(table.finish(), _facts(reference, chosen, table, target_dtype))
 
 
@@ -244,7 +243,6 @@ def _facts(reference, chosen, table, target_dtype):
         "outputs": [reference.graph.name_of(entry) for entry in chosen.entries],
         "replaced": chosen.replaced,
         "samples": table.samples,
-        "numbers": table.numbers,
         "target_dtype": target_dtype,
         "folded": reference.folded,
     }

@@ -1,7 +1,6 @@
 """Operators by themselves, in float32, on given inputs."""
 
-import numpy as np
-
+from .data import types_of, widened
 from .graph import CASTS, Builder
 from .reference import as_function, bound
 
@@ -72,18 +71,11 @@ class Twins:
         if self._symbol is None:
             return {}
         feed = {self._names[entry][0]: widened(values[entry]) for entry in self.inputs}
-        types = {name: (array.dtype, tuple(array.shape)) for name, array in feed.items()}
-        key = tuple(sorted((name, str(dtype), shape) for name, (dtype, shape) in types.items()))
+        types = types_of(feed)
+        key = tuple(sorted(types.items()))
         if key not in self._bound:
             self._bound = {key: bound(self._symbol, self._held, types)}
         run = self._bound[key]
         wanted = set(run.input_names)
         results = run({name: array for name, array in feed.items() if name in wanted})
         return {entry: array.asnumpy() for entry, array in zip(self.entries, results)}
-
-
-def widened(array):
-    """A NumPy array; bfloat16 and float16 as float32."""
-    array = array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
-    is_low = array.dtype.name in ("bfloat16", "float16")
-    return array.astype(np.float32) if is_low else array

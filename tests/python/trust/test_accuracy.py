@@ -1,6 +1,7 @@
 """The option `accuracy` of conversions: goals are met as measured, in few evaluations."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -106,6 +107,34 @@ def test_a_goal_that_cannot_be_met_leaves_float32(model):
     assert report.casts == []
     assert np.array_equal(outputs_of(low), outputs_of(model))
     assert "no conversion meets" in str(report)
+
+
+@pytest.mark.parametrize("goal", [{"error": 0.1}, {"metric": lambda run: 1.0, "drop": 0.1}])
+def test_float32_meets_a_goal_where_nothing_may_be_rounded(model, goal):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        *low, report = converted(model, accuracy=goal, excluded_sym_names=["*"])
+    assert report.accuracy["reached"] and report.casts == []
+    assert report.accuracy.get("measured_error", 0) == 0 and "no conversion" not in str(report)
+    assert np.array_equal(outputs_of(low), outputs_of(model))
+
+
+def test_an_error_of_0_ends_the_search(model, monkeypatch):
+    """The second conversion measures 0 though its prediction is larger: there is no next limit to compute."""
+    measured = iter([1.0, 0.0])
+
+    class Measure:
+        def __init__(self, *_):
+            pass
+
+        def __call__(self, low):
+            return next(measured)
+
+    monkeypatch.setattr("amp._trust.accuracy.Measure", Measure)
+    *_, report = converted(model, accuracy={"error": 0.5})
+    facts = report.accuracy
+    assert facts["reached"] and facts["measured_error"] == 0
+    assert facts["evaluations"] == 2 and facts["predicted_error"] > 0
 
 
 def test_force_and_exclusion_are_stronger(model, full_error):

@@ -2,11 +2,12 @@
 
 import itertools
 import json
+import re
 
 import ml_dtypes
 import numpy as np
 import pytest
-from trust_networks import attention, dense, residual
+from trust_networks import attention, dense, error_of, parameters_of, residual, run
 
 import amp
 from amp._trust.metrics import half_units, own_units
@@ -58,12 +59,7 @@ def test_errors_of_a_dense_network_are_those_of_numpy():
 def test_the_error_of_outputs_is_that_of_two_executors(name):
     model, data = NETWORKS[name]()
     low = converted(model)
-    outputs = []
-    for sym, args, aux in (model, low):
-        run = amp.Executor(sym, args, aux, {"data": data["data"].shape}, mode="exact", machine="any")
-        outputs.append([array.asnumpy().astype(np.float64) for array in run(data)])
-    squares = sum(np.sum((b - a) ** 2) / np.mean(a**2) for a, b in zip(*outputs))
-    expected = np.sqrt(squares / sum(a.size for a in outputs[0]))
+    expected = error_of(run(model, data), run(low, data))
     assert amp.compare(model, low, data).error == pytest.approx(expected, rel=0.01)
 
 
@@ -218,8 +214,8 @@ def test_ctrl_c_in_the_middle_of_a_batch_takes_the_batch_back(monkeypatch):
 def test_an_executor_says_how_its_model_runs():
     model, data = dense()
     low = converted(model)
-    run = amp.Executor(*low, {"data": data["data"].shape}, backend="reference", machine="any")
-    assert amp.compare(model, run, data).error == pytest.approx(amp.compare(model, low, data).error, rel=0.02)
+    bound = amp.Executor(*low, {"data": data["data"].shape}, backend="reference", machine="any")
+    assert amp.compare(model, bound, data).error == pytest.approx(amp.compare(model, low, data).error, rel=0.02)
     binds = amp.Executor(*model, {"data": data["data"].shape}, reduce_precision={"emulate": True})
     with pytest.raises(amp.ArgumentError):
         amp.compare(model, binds, data)
@@ -250,6 +246,32 @@ def test_refusals(change):
     model, data = dense(layers=2)
     with pytest.raises(amp.ArgumentError):
         amp.compare(*change(model, amp.convert_model(*model), data))
+
+
+def two_layers(hidden=16, outputs=8, heads=("fc1_output",)):
+    x = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=hidden, name="fc0")
+    x = amp.sym.FullyConnected(amp.sym.relu(x, name="relu0"), num_hidden=outputs, name="fc1").get_internals()
+    net = amp.sym.Group([x[name] for name in heads])
+    return (net, *parameters_of(net, {"data": SMALL}))
+
+
+SMALL = np.random.default_rng(4).standard_normal((4, 6), dtype="float32")
+
+
+@pytest.mark.parametrize("function", [amp.compare, amp.error_bound])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden": 20}, r"'fc0_weight' has the shape \(20, 6\).* of the first model \(16, 6\)"),
+        ({"outputs": 5}, r"'fc1_weight' has the shape \(5, 16\).* of the first model \(8, 16\)"),
+        ({"heads": ("fc0_output",)}, r"'fc0_output' has the shape \(4, 16\).*'fc1_output' of the first model \(4, 8\)"),
+        ({"heads": ("fc1_output", "fc0_output")}, "as many outputs, got 1 and 2"),
+    ],
+)
+def test_models_of_other_shapes_or_outputs_are_refused(function, change, message):
+    with pytest.raises(amp.ArgumentError) as raised:
+        function(two_layers(), two_layers(**change), SMALL)
+    assert re.search(message, str(raised.value))
 
 
 # ---- texts ----
@@ -283,13 +305,9 @@ def test_fast_plans_are_compared_as_they_run(name, machine, monkeypatch):
     monkeypatch.setenv("AMP_MACHINE", machine)
     model, data = NETWORKS[name]()
     low = converted(model)
-    outputs = []
-    for (sym, args, aux), options in ((model, {"mode": "exact", "machine": "any"}), (low, {"machine": "this"})):
-        run = amp.Executor(sym, args, aux, {"data": data["data"].shape}, **options)
-        outputs.append([array.asnumpy().astype(np.float64) for array in run(data)])
-    squares = sum(np.sum((b - a) ** 2) / np.mean(a**2) for a, b in zip(*outputs))
+    expected = error_of(run(model, data), run(low, data, mode="fast", machine="this"))
     found = amp.compare(model, low, data, mode="fast")
-    assert found.error == pytest.approx(np.sqrt(squares / sum(a.size for a in outputs[0])), rel=0.01)
+    assert found.error == pytest.approx(expected, rel=0.01)
     assert found.share_sum == pytest.approx(1, abs=0.03)
     assert found.suspects == []
 
@@ -297,9 +315,9 @@ def test_fast_plans_are_compared_as_they_run(name, machine, monkeypatch):
 def test_fast_plans_store_less():
     model, data = residual()
     low = converted(model)
-    run = amp.Executor(*low, {"data": data["data"].shape}, machine="any")
-    fast = rows(amp.compare(model, run, data, mode="fast"))
-    exact = rows(amp.compare(model, run, data))
+    bound = amp.Executor(*low, {"data": data["data"].shape}, machine="any")
+    fast = rows(amp.compare(model, bound, data, mode="fast"))
+    exact = rows(amp.compare(model, bound, data))
     assert {"relu0_output", "relu1_output"} <= fast.keys() < exact.keys()
     assert "conv0_output" not in fast and fast["relu0_output"]["own_units"] <= UNIT
 

@@ -1,18 +1,13 @@
 """`amp.error_bound` on random networks, and `verify=` of conversions."""
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-from trust_networks import dense, residual
+from trust_networks import dense, residual, slacks
 
 import amp
 from amp._trust import verify as verification
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
-from trust.bound_rows import slacks  # noqa: E402
 
 
 def converted(model, **options):

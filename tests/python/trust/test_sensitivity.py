@@ -2,24 +2,12 @@
 
 import numpy as np
 import pytest
-from trust_networks import attention, dense, residual
+from trust_networks import attention, dense, error_of, residual, rounded_alone, run
 
 import amp
 from amp._trust.samples import hadamard_row
 
 NETWORKS = {"dense": dense, "residual": residual, "attention": attention}
-
-
-def error_of(outputs, others):
-    """Each relative to its own rms, then over all numbers."""
-    squares = sum(np.sum((b - a) ** 2) / np.mean(a**2) for a, b in zip(outputs, others))
-    return np.sqrt(squares / sum(a.size for a in outputs))
-
-
-def run(model, data):
-    sym, args, aux = model
-    executor = amp.Executor(sym, args, aux, {"data": data["data"].shape}, mode="exact", machine="any")
-    return [array.asnumpy().astype(np.float64) for array in executor(data)]
 
 
 # ---- head gradients ----
@@ -32,26 +20,6 @@ def test_rows_of_a_hadamard_matrix_are_orthogonal(size):
 
 
 # ---- one rounding at a time ----
-
-
-def rounded_alone(model, name):
-    """The model with one tensor or parameter rounded for all its readers."""
-    sym, args, aux = model
-    if name in args:
-        return sym, {**args, name: args[name].astype("bfloat16").astype("float32")}, aux
-    from amp._trust.graph import Builder, Graph
-
-    graph = Graph(sym)
-    entry = next(entry for entry in graph.entries() if graph.name_of(entry) == name)
-    builder, ids, low = Builder(graph.attrs), [], None
-    for i, node in enumerate(graph.nodes):
-        inputs = [low if source == entry else (ids[source[0]], source[1]) for source in node.inputs]
-        ids.append(builder.add(node.op, node.name, node.attrs, inputs, node.rest))
-        if i == entry[0]:
-            down = builder.add("amp_cast", "down", {"dtype": "bfloat16"}, [(ids[i], entry[1])])
-            low = builder.add("amp_cast", "up", {"dtype": "float32"}, [(down, 0)]), 0
-    heads = [low if head == entry else (ids[head[0]], head[1]) for head in graph.heads]
-    return builder.symbol(heads), args, aux
 
 
 def without_batch_norms(make):

@@ -1,31 +1,20 @@
-"""Small networks for tests of what rounding costs, with parameters and data."""
+"""Small networks for tests of what rounding costs, with parameters and data; oracles that tools/trust has, too."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 
 import amp
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+from trust.bound_rows import slacks  # noqa: E402, F401
+from trust.networks import error_of, parameters_of, run  # noqa: E402, F401
+from trust.sensitivity_rows import rounded_alone  # noqa: E402, F401
+
 
 def draw(seed):
     return np.random.default_rng(seed)
-
-
-def parameters_of(symbol, data, seed=0):
-    """(arguments, auxiliary states): seeded arrays, scaled so that magnitudes stay about 1."""
-    generator = draw(seed)
-    shapes = {name: array.shape for name, array in data.items()}
-    args, _, aux = symbol.infer_shape(**shapes)
-    arrays = {}
-    for name, shape in zip(symbol.list_arguments() + symbol.list_auxiliary_states(), args + aux):
-        if name not in data:
-            spread = 1 / np.sqrt(max(np.prod(shape[1:]), 1)) if len(shape) > 1 else 0.2
-            values = spread * generator.standard_normal(shape)
-            positive = name.endswith(("gamma", "var"))
-            arrays[name] = (np.abs(values) + 0.7 if positive else values).astype("float32")
-    states = set(symbol.list_auxiliary_states())
-    return (
-        {name: array for name, array in arrays.items() if name not in states},
-        {name: array for name, array in arrays.items() if name in states},
-    )
 
 
 def dense(layers=5, width=32):
