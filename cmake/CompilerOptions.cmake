@@ -7,6 +7,8 @@ target_compile_options(amp_options INTERFACE
   $<$<BOOL:${AMP_WERROR}>:-Werror>
   # a*b+c rounds twice on every machine: results must not depend on which compiler found an FMA
   -ffp-contract=off)
+# Plan files say which build made them.
+target_link_options(amp_options INTERFACE -Wl,--build-id=sha1)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC warns about std::string without cause: "text" + std::string (its bug 105651), and more so where <string> is
   # precompiled. AddressSanitizer (`make asan`) finds what these warnings are for.

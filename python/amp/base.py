@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from . import _core
-from ._core import ArgumentError, Error, GraphError, InternalError, OutOfRangeError, UnsupportedError
+from ._core import ArgumentError, Error, GraphError, InternalError, OutOfRangeError, PlanMismatch, UnsupportedError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -80,6 +80,7 @@ __all__ = [
     "MissingNameError",
     "NotImplementedForSymbol",
     "OutOfRangeError",
+    "PlanMismatch",
     "UnsupportedError",
     "cpu_info",
     "dtype_name",

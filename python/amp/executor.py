@@ -24,7 +24,8 @@ from ._options.executor import (
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError, log
+from .base import ArgumentError, PlanMismatch, UnsupportedError, log
+from ._paths import encoded
 from .sym import Symbol
 from .sym.slots import inputs_of
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
     from ._core import NDArray
     from ._options.typed import ExecutorOptions
-    from ._types import ArrayLike, Arrays, DTypes, Shape, Shapes
+    from ._execution.plan_files import PlanOrigin
+    from ._types import ArrayLike, Arrays, DTypes, Path, Shape, Shapes
 
 _OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profile_training")
 
@@ -179,10 +181,74 @@ class Executor(BoundModel):
         [(8, 3)]
         """
         changed = {**require_shapes({} if input_shapes is None else input_shapes), **require_shapes(shapes)}
+        try:
+            handle = self._handle.reshape(changed)
+        except PlanMismatch as error:
+            return self._origin.made_for(changed, error)
         reshaped = Executor.__new__(Executor)
-        reshaped._set(self._handle.reshape(changed), self._accepted_names)
+        reshaped._set(handle, self._accepted_names)
         reshaped._origin = self._origin.with_shapes(changed)
         return reshaped
+
+    def save(self, path: Path, source: Path | tuple[Path, Path] | None = None) -> None:
+        """Writes a plan file, from which `Executor.load` makes this executor again in a blink: nothing is packed twice.
+
+        It holds the graph as it was prepared, what was chosen, and the constants that steps read, in their layouts. It
+        fits CPUs with the same instruction sets, and this build of the package. `source`, a prefix or (symbol file,
+        parameter file), is what the executor was made from: `load` goes back to it where the plan does not fit. A file
+        of that name stays as it is until the new one is complete.
+
+        Raises ArgumentError where the file cannot be written, or `source` is not what the executor was made from;
+        UnsupportedError for executors with monitor=True or batch_invariant=True, and for models with loops or branches.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> amp.Executor(sym, args, aux, {"data": (2, 4)}).save("model.plan", source="model")
+        >>> amp.Executor.load("model.plan")(np.ones((2, 4), "float32"))[0].shape
+        (2, 3)
+        """
+        if not hasattr(self._handle, "save"):
+            raise UnsupportedError("save: an executor with batch_invariant=True cannot be saved")
+        from ._execution import plan_files
+
+        note = self._handle.note()
+        if isinstance(self._origin, Origin):
+            note = plan_files.note_of(source, self._origin)
+        elif source is not None:
+            raise ArgumentError("source: this executor was loaded from a plan, whose source stays with it")
+        self._handle.save(encoded(path), note)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        source: Path | tuple[Path, Path] | None = None,
+        *,
+        mmap: bool | None = None,
+        verify: bool = False,
+    ) -> Executor:
+        """The executor that `save` wrote to a plan file: the same results, bit for bit.
+
+        source: a prefix or (symbol file, parameter file) to make the executor from where the plan does not fit, or
+            where these files have changed since; by default what `save` was given. It then takes as long as the first
+            time, and a warning says why.
+        mmap: whether constants stay in the file, whose pages processes share; by default where the file belongs to this
+            user or root and nobody else may write to it. A mapped file must not be changed in place.
+        verify: whether to compare all constants with their checksums, which reads the whole file.
+
+        Raises GraphError for a file that is no plan or is damaged, and PlanMismatch where it was made by another build
+        or for another instruction set and there is no source.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> amp.Executor(sym, args, aux, {"data": (2, 4)}).save("model.plan")
+        >>> amp.Executor.load("model.plan").input_shapes
+        {'data': (2, 4)}
+        """
+        from ._execution import plan_files
+
+        begin = time.perf_counter()
+        run = plan_files.loaded(path, source, mmap, verify)
+        log("loaded %r: %.3f s", run, time.perf_counter() - begin)
+        return run
 
     if not TYPE_CHECKING:
 
@@ -201,8 +267,10 @@ class Executor(BoundModel):
         return _made_again, (self._origin,)
 
 
-def _made_again(origin: Origin) -> Executor:
+def _made_again(origin: Origin | PlanOrigin) -> Executor:
     """The executor of an origin: what pickle calls."""
+    if not isinstance(origin, Origin):
+        return origin.load()
     run = Executor.__new__(Executor)
     run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options)
     run._origin = origin._replace(shapes=None)

@@ -22,6 +22,7 @@
 #include "program/graph_costs.h"
 #include "program/kernel_chooser.h"
 #include "program/machine_capabilities.h"
+#include "program/saved_choices.h"
 #include "program/threads.h"
 
 namespace amp::onednn {
@@ -37,6 +38,7 @@ struct BuildState {
   std::vector<LayerDecision> decisions;
   bool keeps_denormals = false;               // some step has to
   bool is_native = false;                     // bfloat16 is computed as such, but where float32 is faster
+  std::map<std::string, std::string> in_float32;  // as in SavedChoices
   std::map<NodeId, std::string> why_float32;  // of nodes that bfloat16 is given and float32 computes
   std::shared_ptr<CompiledPlan> compiled = nullptr;
 
@@ -57,6 +59,7 @@ constexpr Stage<BuildState> kBuildStages[] = {
        s.compiled = BuildSteps(&s.laid_out, {s.options.machine.get(), s.options.count_denormals});
        s.compiled->num_threads = EffectiveThreads(s.options.num_threads);
        s.compiled->keeps_denormals = s.keeps_denormals;
+       s.compiled->held = std::move(s.laid_out.held);
      }},
     // After it every value has its place.
     {"PlanMemory", nullptr, [](BuildState& s) { PlanMemory(s.laid_out, s.compiled.get()); }},
@@ -89,7 +92,11 @@ LowerOptions LowerOptionsOf(const Model& model, const CompileOptions& options,
                      .native_bf16 = is_native,
                      .in_float32 = std::vector<bool>(model.graph().num_nodes()),
                      .alternate = options.alternate};
-  if (options.machine != nullptr && is_native) {
+  if (options.saved != nullptr) {
+    for (NodeId id = 0; id < lower.in_float32.size(); ++id) {
+      lower.in_float32[id] = options.saved->in_float32.contains(model.graph().node(id).name());
+    }
+  } else if (options.machine != nullptr && is_native) {
     lower.in_float32 = GraphCosts(*options.machine, model).FasterInFloat32();
   }
   return lower;
@@ -103,7 +110,7 @@ struct Refusals {
   const Model& model;
   LowerOptions* lowering;
   std::set<NodeId> do_not_fuse = {};
-  std::map<NodeId, std::string> why_float32 = {};  // of nodes that run between casts
+  std::map<NodeId, std::string> why_float32 = {};  // of nodes that were put between casts
 
   // Where oneDNN computes in float32 alone, what no own kernel computes runs between casts. Whether that
   // helps.
@@ -136,6 +143,25 @@ struct Refusals {
   bool RunInFloat32(NodeId node, const char* why) {
     why_float32.emplace(node, why);
     return lowering->in_float32[node] = true;
+  }
+
+  // Why nodes were put between casts when the plan was saved.
+  void AddSaved(const SavedChoices& saved) {
+    for (NodeId id = 0; id < lowering->in_float32.size(); ++id) {
+      const auto found = saved.in_float32.find(model.graph().node(id).name());
+      if (found != saved.in_float32.end() && !found->second.empty()) why_float32.emplace(id, found->second);
+    }
+  }
+
+  // As in SavedChoices.
+  std::map<std::string, std::string> InFloat32() const {
+    std::map<std::string, std::string> names;
+    for (NodeId id = 0; id < lowering->in_float32.size(); ++id) {
+      if (!lowering->in_float32[id]) continue;
+      const auto why = why_float32.find(id);
+      names.emplace(model.graph().node(id).name(), why == why_float32.end() ? "" : why->second);
+    }
+    return names;
   }
 
   std::size_t Count() const {
@@ -192,6 +218,7 @@ BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, Con
   std::vector<std::string> taken;
   lower_options.plan_body = PlannerOf(options, *store, &taken);
   Refusals refusals{model, &lower_options};
+  if (options.saved != nullptr) refusals.AddSaved(*options.saved);
   for (;;) {
     PlanState state{model, trusted, capabilities, lower_options, refusals.do_not_fuse, *store, true};
     RunPlanStages(state);
@@ -201,6 +228,7 @@ BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, Con
     if (program.unsupported.empty() && program.do_not_fuse.empty()) {
       if (AvoidWrongKernels(program, state.decisions, options.kernel_record.get(), &refusals)) continue;
       KeepShared(model, &taken);
+      std::map<std::string, std::string> in_float32 = refusals.InFloat32();
       return {options,
               store,
               std::move(program),
@@ -209,6 +237,7 @@ BuildState LowerAndLayOut(const Model& model, const CompileOptions& options, Con
               std::move(state.decisions),
               state.keeps_denormals,
               lower_options.native_bf16,
+              std::move(in_float32),
               ReasonsForFloat32(model, lower_options, std::move(refusals.why_float32))};
     }
     // That adds at least one node per round, so the loop ends.
@@ -230,6 +259,7 @@ std::shared_ptr<const Plan> PlanOf(const Model& model, BuildState state) {
   plan->features = FeaturesOf(program);
   for (LayerDecision& decision : state.decisions) decision.work.clear();  // which checks alone have read
   plan->decisions = std::move(state.decisions);
+  plan->in_float32 = std::move(state.in_float32);
   plan->products = ProductNodesOf(model.graph(), model.types(), program);
   plan->compiled = state.compiled;
   return plan;
@@ -261,8 +291,8 @@ std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOp
 std::size_t BytesOf(const ConstantStore& store) { return store.bytes(); }
 
 NDArray ParameterArray(const std::string& name, const TensorType& type, const ConstantStore& store) {
-  const PackedConstant* constant = store.Find(name, PlainDesc(type));
-  if (constant == nullptr) Throw<InternalError>("the parameter '{}' of a body is not held any more", name);
+  const auto constant = store.Find(name, PlainDesc(type));
+  if (!constant) store.FailWithout(name);
   return NDArray(type, const_cast<void*>(constant->data.get()), constant->data);
 }
 

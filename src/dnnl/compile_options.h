@@ -14,6 +14,7 @@ namespace amp {
 class KernelChooser;
 class KernelRecord;
 class MachineTable;
+struct SavedChoices;
 }  // namespace amp
 
 namespace amp::onednn {
@@ -38,6 +39,8 @@ struct CompileOptions {
   // What is known of kernels of low precision: those that were not checked yet are, and wrong ones are not used. null:
   // nothing is checked.
   std::shared_ptr<KernelRecord> kernel_record = nullptr;
+  // What was chosen for the same plan before; null: it is chosen now.
+  std::shared_ptr<const SavedChoices> saved = nullptr;
   // The plan has two halves, see Session: the first so many outputs, and the others. nullopt: one.
   std::optional<std::size_t> num_forward_outputs = {};
   AlternateSettings alternate = {};  // which nodes keep denormals

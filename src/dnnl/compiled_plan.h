@@ -46,6 +46,7 @@ class CompiledPlan {
   std::vector<Desc> layouts;             // by value; scratch memory included
   std::vector<std::size_t> first_bytes;  // by value: how far behind the beginning of its memory its elements begin
   std::vector<Location> locations;       // by value; meaningful for the values that steps mention
+  std::vector<HeldConstant> held;        // what it needs of the model's constants
   std::size_t arena_bytes = 0;
   std::size_t num_forward_steps = 0;  // the steps behind them are the backward half
   int num_threads = 1;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dnnl/layout_key.h"
 #include "nnvm/error.h"
 #include "program/step_graph.h"
 
@@ -22,48 +23,80 @@ void ConstantStore::Add(const std::string& name, PackedConstant constant) {
   constants_[name].push_back(std::move(constant));
 }
 
+void ConstantStore::AddStored(StoredConstant constant) {
+  AddPlaceholder(constant.name, constant.type);
+  stored_[constant.name].push_back(std::move(constant));
+}
+
+void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& type) {
+  left_out_.emplace(name, type);
+}
+
 bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
-  if (!constants_.contains(name)) return false;
+  const bool is_stored = stored_.contains(name);
+  if (!is_stored && !constants_.contains(name)) return false;
   std::int64_t size = 1;
-  for (const std::int64_t dim : Any(name).layout.get_dims()) size *= dim;
+  for (const std::int64_t dim : LayoutOf(name).get_dims()) size *= dim;
   return size == type.shape.size();
 }
 
-const PackedConstant* ConstantStore::Find(const std::string& name, const Desc& layout) const {
-  const auto found = constants_.find(name);
-  if (found == constants_.end()) return nullptr;
-  for (const PackedConstant& constant : found->second) {
-    if (constant.layout == layout) return &constant;
+std::optional<PackedConstant> ConstantStore::Find(const std::string& name, const Desc& layout) const {
+  if (const auto held = constants_.find(name); held != constants_.end()) {
+    for (const PackedConstant& constant : held->second) {
+      if (constant.layout == layout) return constant;
+    }
   }
-  return nullptr;
+  const auto stored = stored_.find(name);
+  if (stored == stored_.end()) return std::nullopt;
+  const std::string key = LayoutKey(layout);
+  for (const StoredConstant& constant : stored->second) {
+    const bool fits = !key.empty() && constant.layout_key == key && constant.bytes == layout.get_size();
+    if (fits) return PackedConstant{layout, constant.data};
+  }
+  return std::nullopt;
 }
 
-const PackedConstant& ConstantStore::Any(const std::string& name) const {
-  const auto found = constants_.find(name);
-  if (found == constants_.end()) Throw<InternalError>("the constant '{}' is not held any more", name);
-  for (const PackedConstant& constant : found->second) {
-    if (IsRowMajor(constant.layout)) return constant;
+Desc ConstantStore::LayoutOf(const std::string& name) const {
+  const auto held = constants_.find(name);
+  if (held != constants_.end() && !held->second.empty()) {
+    for (const PackedConstant& constant : held->second) {
+      if (IsRowMajor(constant.layout)) return constant.layout;
+    }
+    return held->second.front().layout;
   }
-  return found->second.front();
+  const auto left_out = left_out_.find(name);
+  if (left_out == left_out_.end()) FailWithout(name);
+  return PlainDesc(left_out->second);
 }
 
-const PackedConstant& ConstantStore::Own(const std::string& name, const Desc& layout) {
-  for (PackedConstant& constant : constants_.at(name)) {
-    if (constant.layout != layout) continue;
-    if (!constant.borrowed) return constant;
-    const std::size_t bytes = layout.get_size();
-    std::shared_ptr<void> copy = AllocateAligned(bytes);
-    if (bytes != 0) std::memcpy(copy.get(), constant.data.get(), bytes);
-    constant = {layout, std::move(copy)};
-    return constant;
+PackedConstant ConstantStore::Own(const std::string& name, const Desc& layout) {
+  if (const auto held = constants_.find(name); held != constants_.end()) {
+    for (PackedConstant& constant : held->second) {
+      if (constant.layout != layout || !constant.borrowed) continue;
+      const std::size_t bytes = layout.get_size();
+      std::shared_ptr<void> copy = AllocateAligned(bytes);
+      if (bytes != 0) std::memcpy(copy.get(), constant.data.get(), bytes);
+      constant = {layout, std::move(copy)};
+    }
   }
-  Throw<InternalError>("the constant '{}' is not held in this layout", name);
+  const std::optional<PackedConstant> found = Find(name, layout);
+  if (!found) FailWithout(name);
+  return *found;
+}
+
+void ConstantStore::FailWithout(const std::string& name) const {
+  if (left_out_.contains(name)) {
+    Throw<PlanMismatch>("the plan file does not hold the constant '{}' in the form that is needed here",
+                        Quotable(name, 200));
+  }
+  Throw<InternalError>("the constant '{}' is not held in the layout that is needed", name);
 }
 
 void ConstantStore::Prune(const Used& used, const std::vector<std::string>& consumed) {
   for (const auto& [name, layouts] : used) {
-    std::vector<PackedConstant>& held = constants_[name];
-    std::erase_if(held, [&layouts = layouts](const PackedConstant& constant) {
+    const auto held = constants_.find(name);
+    if (held == constants_.end()) continue;  // of a plan file
+    std::erase_if(held->second, [&layouts = layouts](const PackedConstant& constant) {
       return std::find(layouts.begin(), layouts.end(), constant.layout) == layouts.end();
     });
   }
@@ -76,6 +109,9 @@ std::size_t ConstantStore::bytes() const {
   std::size_t total = 0;
   for (const auto& [name, held] : constants_) {
     for (const PackedConstant& constant : held) total += constant.layout.get_size();
+  }
+  for (const auto& [name, stored] : stored_) {
+    for (const StoredConstant& constant : stored) total += constant.bytes;
   }
   return total;
 }

@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dnnl/memory_desc.h"
+#include "dnnl/stored_constant.h"
 #include "program/step.h"
 
 namespace amp::onednn {
@@ -24,16 +26,22 @@ class ConstantStore {
   // Row-major arrays; a name that is there already keeps what it has.
   void AddArrays(const std::map<std::string, NDArray>& arrays);
   void Add(const std::string& name, PackedConstant constant);
+  // From a plan file. Nobody changes its bytes.
+  void AddStored(StoredConstant constant);
+  // A constant whose data a plan file left out. Whoever needs them gets a PlanMismatch.
+  void AddPlaceholder(const std::string& name, const TensorType& type);
 
   // Whether a constant of this name has as many elements as the type.
   bool Has(const std::string& name, const TensorType& type) const;
-  // In the given layout, or nullptr.
-  const PackedConstant* Find(const std::string& name, const Desc& layout) const;
-  // In any layout, row-major preferred; throws InternalError for an unknown name.
-  const PackedConstant& Any(const std::string& name) const;
+  // In the given layout, if it is held so.
+  std::optional<PackedConstant> Find(const std::string& name, const Desc& layout) const;
+  // A layout from which others can be made, row-major preferred; throws InternalError for an unknown name.
+  Desc LayoutOf(const std::string& name) const;
 
   // Copies the constant into memory of its own where it is borrowed.
-  const PackedConstant& Own(const std::string& name, const Desc& layout);
+  PackedConstant Own(const std::string& name, const Desc& layout);
+  // Throws because the data of a constant are needed and not there: a PlanMismatch where they come from a plan file.
+  [[noreturn]] void FailWithout(const std::string& name) const;
 
   // Keeps, for each name in `used`, only the layouts that are used; forgets the other names in `consumed`.
   using Used = std::map<std::string, std::vector<Desc>>;
@@ -48,6 +56,8 @@ class ConstantStore {
  private:
   std::mutex mutex_;
   std::map<std::string, std::vector<PackedConstant>> constants_;
+  std::map<std::string, std::vector<StoredConstant>> stored_;
+  std::map<std::string, TensorType> left_out_;  // of plan files, and of what is held packed alone
 };
 
 // Drops the steps whose results the store already holds, in their sizes (another plan of the model computed them),

@@ -69,8 +69,8 @@ class Folder {
     program_.constants.resize(program_.program.values.size());
     for (ValueId v = 0; v < program_.constants.size(); ++v) {
       if (value(v).source != ValueSource::kConstant || program_.storage[v] != v) continue;
-      const PackedConstant* constant = store_->Find(value(v).name, program_.layouts[v]);
-      if (constant != nullptr) program_.constants[v] = constant->data;
+      const auto constant = store_->Find(value(v).name, program_.layouts[v]);
+      if (constant) program_.constants[v] = constant->data;
     }
   }
 
@@ -90,7 +90,7 @@ class Folder {
   void Fold(const Step& step, const std::optional<PreparedPrimitive>& prepared) {
     const bool is_own = IsOwn(step);
     std::vector<void*> memory(program_.program.values.size());
-    for (const ValueId v : step.inputs) memory[v] = const_cast<void*>(program_.constants[program_.RootOf(v)].get());
+    for (const ValueId v : step.inputs) memory[v] = const_cast<void*>(ConstantOf(program_.RootOf(v)).get());
     for (const ValueId v : step.outputs) {
       const std::shared_ptr<void> data = AllocateAligned(program_.layouts[v].get_size());
       memory[v] = data.get();
@@ -109,8 +109,16 @@ class Folder {
       const ValueId root = program_.RootOf(v);
       const bool reads_again = is_own || KindOf(step.spec).keeps_inputs || KeepsBF16(step, root);
       if (!reads_again) consumed_.push_back(value(root).name);
-      if (reads_again && !is_own_[root]) read_again_.push_back(root);
+      if (!reads_again || is_own_[root]) continue;
+      read_again_.push_back(root);
+      if (is_own) made_again_from_.insert(root);
     }
+  }
+
+  const std::shared_ptr<const void>& ConstantOf(ValueId root) const {
+    const std::shared_ptr<const void>& data = program_.constants[root];
+    if (data == nullptr && program_.layouts[root].get_size() != 0) store_->FailWithout(value(root).name);
+    return data;
   }
 
   // Another layout of a constant is as good as the one that it was made from.
@@ -125,18 +133,29 @@ class Folder {
     std::vector<std::shared_ptr<const void>> read(program_.constants.size());
     // A caller who changes his arrays later does not change a bound model.
     const auto keep = [&](ValueId root) {
-      used[value(root).name].push_back(program_.layouts[root]);
-      return store_->Own(value(root).name, program_.layouts[root]).data;
+      const std::string& name = value(root).name;
+      used[name].push_back(program_.layouts[root]);
+      return store_->Own(name, program_.layouts[root]).data;
+    };
+    const auto hold = [&](ValueId root, const std::shared_ptr<const void>& data) {
+      program_.held.push_back({value(root).name, program_.TypeOf(root), program_.layouts[root], data});
     };
     for (const Step& step : program_.program.steps) {
       for (const ValueId v : step.inputs) {
         const ValueId root = program_.RootOf(v);
         if (!program_.IsConstant(v) || read[root]) continue;
         read[root] = is_own_[root] ? program_.constants[root] : keep(root);
-        if (is_own_[root]) program_.own_constant_bytes += program_.layouts[root].get_size();
+        if (is_own_[root]) {
+          program_.own_constant_bytes += program_.layouts[root].get_size();
+        } else {
+          hold(root, read[root]);
+        }
       }
     }
-    for (const ValueId root : read_again_) keep(root);
+    for (const ValueId root : read_again_) {
+      const std::shared_ptr<const void> data = keep(root);
+      if (made_again_from_.erase(root) != 0 && !read[root]) hold(root, data);
+    }
     program_.constants = std::move(read);
     store_->Prune(used, consumed_);
   }
@@ -148,6 +167,7 @@ class Folder {
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
   std::vector<std::string> consumed_;  // constants that folded steps read, or others hold
   std::vector<ValueId> read_again_;    // constants that the next plan may need as they are
+  std::set<ValueId> made_again_from_;  // those from which each plan makes constants of its own
 };
 
 }  // namespace

@@ -14,6 +14,14 @@
 
 namespace amp::onednn {
 
+// A constant of the store that a plan needs.
+struct HeldConstant {
+  std::string name;
+  TensorType type;
+  Desc layout;
+  std::shared_ptr<const void> data;
+};
+
 struct LaidOutProgram {
   Program program;                                         // reorders inserted, reshapes and permutes gone
   std::vector<std::optional<PreparedPrimitive>> prepared;  // by step; nullopt: own kernel
@@ -23,6 +31,8 @@ struct LaidOutProgram {
   // For each value that is a constant and read by some step: its memory. Filled by FoldConstants.
   std::vector<std::shared_ptr<const void>> constants;
   std::size_t own_constant_bytes = 0;  // of those that the store does not have
+  // What its steps read of the store, in their order, and what those constants are made from that it does not have.
+  std::vector<HeldConstant> held;
 
   // Nodes of which oneDNN has no primitive; non-empty: the program is incomplete and to be lowered again.
   std::map<NodeId, std::string> unsupported;

@@ -18,7 +18,7 @@ LayoutBuilder::LayoutBuilder(NumericMode mode, const Program& source, const Cons
   for (ValueId v = 0; v < source.values.size(); ++v) {
     const bool is_held = source.values[v].source == ValueSource::kConstant && read[v];
     result_.storage.push_back(v);
-    result_.layouts.push_back(is_held ? store.Any(source.values[v].name).layout : PlainDesc(source.values[v].type));
+    result_.layouts.push_back(is_held ? store.LayoutOf(source.values[v].name) : PlainDesc(source.values[v].type));
   }
 }
 
@@ -43,6 +43,10 @@ ValueId LayoutBuilder::InLayout(ValueId v, const Desc& layout, NodeId node, cons
     Alias(copy, v, layout);
     return copy;
   }
+  if (result_.IsConstant(v) && store_.Find(NameOf(v), layout)) {
+    result_.program.values[copy].source = ValueSource::kConstant;
+    return copy;
+  }
   const ValueId source = RoundedBy(v, layout);
   AppendReorder(source, copy, node, source == v ? reason : "rounds, and the primitive requires this layout");
   return copy;
@@ -55,7 +59,7 @@ ValueId LayoutBuilder::Derived(ValueId constant, StepSpec spec, const std::strin
   }
   const ValueId derived = AddValue(TypeOf(constant), name, layout);
   copies_[constant].push_back(derived);
-  if (store_.Find(name, layout) != nullptr) {
+  if (store_.Find(name, layout)) {
     result_.program.values[derived].source = ValueSource::kConstant;
   } else {
     Append({std::move(spec), {InRowMajor(constant, node, "own kernel requires rows")}, {derived}, node, ""});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct Plan {
   std::vector<StepFeatures> features;    // by step of the summary
   std::vector<LayerDecision> decisions;  // of ChooseKernels
   std::vector<ProductNode> products;     // of bfloat16 operands, in graph order
+  std::map<std::string, std::string> in_float32;  // as in SavedChoices
   std::shared_ptr<const CompiledPlan> compiled;
 };
 

@@ -29,6 +29,11 @@ class ArgumentError : public Error {
  public:
   using Error::Error;
 };
+// A plan file that does not fit here: another program, another CPU, or other parameters made it.
+class PlanMismatch : public ArgumentError {
+ public:
+  using ArgumentError::ArgumentError;
+};
 class UnsupportedError : public Error {
  public:
   using Error::Error;

@@ -46,9 +46,22 @@ bool IsSafeToMap(int descriptor) {
   return type == SQUASHFS_MAGIC || type == kErofs || type == ISOFS_SUPER_MAGIC || type == CRAMFS_MAGIC;
 }
 
+// Whether nobody but this user and root may write to the file.
+bool IsOurs(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return false;
+  const bool is_ours = status.st_uid == geteuid() || status.st_uid == 0;
+  return is_ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool IsMapped(int descriptor, MapRule rule) {
+  if (rule == MapRule::kNever) return false;
+  return IsSafeToMap(descriptor) || (rule == MapRule::kIfOurs && IsOurs(descriptor));
+}
+
 // Private pages: they may be written to, and the file stays as it is. nullptr where mapping is not possible.
-std::shared_ptr<void> Map(int descriptor, std::uint64_t size) {
-  if (size == 0 || !IsSafeToMap(descriptor)) return nullptr;
+std::shared_ptr<void> Map(int descriptor, std::uint64_t size, MapRule rule) {
+  if (size == 0 || !IsMapped(descriptor, rule)) return nullptr;
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
   if (memory == MAP_FAILED) return nullptr;
   return {memory, [size](void* mapped) { munmap(mapped, size); }};
@@ -114,11 +127,11 @@ std::string ReadFile(const std::string& path) {
   return content;
 }
 
-ByteReader ByteReader::OpenFile(const std::string& path) {
+ByteReader ByteReader::OpenFile(const std::string& path, MapRule rule) {
   ByteReader reader;
   reader.source_ = path;
   reader.file_ = OpenRegular(path, &reader.size_);
-  reader.mapping_ = Map(fileno(reader.file_.get()), reader.size_);
+  reader.mapping_ = Map(fileno(reader.file_.get()), reader.size_, rule);
   if (reader.mapping_) {
     reader.memory_ = {static_cast<const char*>(reader.mapping_.get()), reader.size_};
     reader.file_.reset();

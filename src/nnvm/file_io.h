@@ -13,15 +13,23 @@ namespace amp {
 // The whole file; throws ArgumentError when it cannot be opened.
 std::string ReadFile(const std::string& path);
 
+// Which files are mapped instead of read.
+enum class MapRule : std::uint8_t {
+  kNever,
+  kIfFixed,  // those that nobody can shorten or change
+  kIfOurs,   // those, and files of this user or of root that nobody else may write to, as programs map libraries
+};
+
 // Sequential reads from a regular file or from memory that never go past its end.
 class ByteReader {
  public:
-  static ByteReader OpenFile(const std::string& path);
+  static ByteReader OpenFile(const std::string& path, MapRule rule = MapRule::kIfFixed);
   static ByteReader OfMemory(std::string_view bytes, std::string source);
 
   const std::string& source() const { return source_; }
   std::uint64_t position() const { return position_; }
   std::uint64_t remaining() const { return size_ - position_; }
+  bool is_mapped() const { return mapping_ != nullptr; }
 
   // Up to `count` bytes from here on, which stay to be read.
   std::string Peek(std::size_t count);

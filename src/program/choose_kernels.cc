@@ -172,7 +172,7 @@ class KernelChoices {
 
   KernelChooser::Chosen Decide(const Options& layer, std::vector<NodeId> nodes) {
     const KernelChooser::Chosen chosen = chooser_.Choose(layer.options);
-    LayerDecision decision{layer.options.key, std::move(nodes), {}, chosen.option};
+    LayerDecision decision{layer.options.key, std::move(nodes), {}, chosen.option, chosen.is_tuned};
     for (const KernelOption& option : layer.options.options) decision.kernels.push_back(option.name);
     decisions_.push_back(std::move(decision));
     return chosen;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "program/saved_choices.h"
+
 namespace amp {
 namespace {
 
@@ -31,6 +33,12 @@ KernelChooser::Chosen RecordedKernels::Choose(const LayerOptions& layer) const {
   const std::string* name = record_.Find(layer.key);
   const auto option = name != nullptr ? Find(layer, *name) : std::nullopt;
   return option ? Chosen{*option, true} : otherwise_->Choose(layer);
+}
+
+KernelChooser::Chosen SavedKernels::Choose(const LayerOptions& layer) const {
+  const auto saved = saved_->kernels.find(layer.key);
+  const auto option = saved != saved_->kernels.end() ? Find(layer, saved->second.name) : std::nullopt;
+  return option ? Chosen{*option, saved->second.is_tuned} : otherwise_->Choose(layer);
 }
 
 KernelChooser::Chosen TrustedKernels::Choose(const LayerOptions& layer) const {

@@ -21,6 +21,7 @@ struct LayerDecision {
   std::vector<NodeId> nodes;         // whose steps compute the layer, in whatever way
   std::vector<std::string> kernels;  // names of the options; the first one is what happens without a choice
   std::size_t chosen = 0;
+  bool is_tuned = false;
   std::vector<TypedStep> work = {};  // the steps that the chosen own kernel computes; none in a Plan
 };
 

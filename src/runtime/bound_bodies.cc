@@ -99,6 +99,8 @@ class BoundBodies : public BodyPlans {
     return bytes;
   }
 
+  bool is_empty() const override { return bodies_.empty(); }
+
  private:
   struct Body {
     BoundModel model;

@@ -13,6 +13,7 @@
 #include "runtime/check_arrays.h"
 #include "runtime/executor_options.h"
 #include "runtime/find_machine.h"
+#include "runtime/plan_file.h"
 #include "runtime/profile_recorder.h"
 #include "runtime/run_lock.h"
 #include "runtime/tune.h"
@@ -46,6 +47,8 @@ struct Executor::Parts {
   std::string notice;
   std::shared_ptr<const Parts> monitored;  // null: no monitored runs
   Symbol as_converted = {};
+  std::string machine = "this";  // as in BindOptions
+  std::string note = {};         // of a plan file
 };
 
 struct Executor::State {
@@ -74,7 +77,7 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
   if (options.tune) given.machine = TunedMachine(given, input_types, options);
   const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr,
-              given.as_converted};
+              given.as_converted, options.machine};
   if (options.monitor) {
     // Its store is another owner of parameters, and so are the plans of its bodies.
     const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
@@ -88,6 +91,22 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                    const BindOptions& options)
     : Executor(PartsOf(symbol, params, input_types, options)) {}
+
+void Executor::Save(const std::string& path, const std::string& note) const {
+  const Parts& parts = state_->parts;
+  if (parts.monitored) throw UnsupportedError("an executor that was made with monitor=True cannot be saved");
+  onednn::WritePlanFile(path, {parts.model, parts.as_converted, parts.output_names, parts.machine, note},
+                        *state_->plan);
+}
+
+std::unique_ptr<Executor> Executor::Load(const std::string& path, std::optional<bool> maps, bool verifies) {
+  const MapRule rule = maps.value_or(true) ? MapRule::kIfOurs : MapRule::kNever;
+  onednn::SavedModel saved = onednn::ReadPlanFile(path, rule, verifies);
+  const ThreadScope threads(saved.model.options.num_threads);
+  Parts parts{std::move(saved.model), std::move(saved.output_names), "", nullptr, std::move(saved.as_converted),
+              std::move(saved.machine), std::move(saved.note)};
+  return std::unique_ptr<Executor>(new Executor(std::move(parts)));
+}
 
 Executor::Executor(Parts parts) : state_(std::make_unique<State>(std::move(parts))) {
   const std::shared_ptr<const Parts>& monitored = state_->parts.monitored;
@@ -105,12 +124,13 @@ const std::vector<std::string>& Executor::ignored_names() const { return state_-
 const PlanSummary& Executor::summary() const { return state_->plan->summary; }
 const Symbol& Executor::symbol() const { return state_->parts.model.symbol; }
 const Symbol& Executor::symbol_as_converted() const { return state_->parts.as_converted; }
+const std::string& Executor::note() const { return state_->parts.note; }
 const std::string& Executor::notice() const { return state_->parts.notice; }
 
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
   const auto reshaped = [&](const Parts& parts, std::shared_ptr<const Parts> monitored) {
     return Parts{onednn::WithShapes(parts.model, input_shapes, input_names()), parts.output_names, parts.notice,
-                 std::move(monitored), parts.as_converted};
+                 std::move(monitored), parts.as_converted, parts.machine, parts.note};
   };
   std::shared_ptr<const Parts> monitored;
   const Parts& own = state_->parts;

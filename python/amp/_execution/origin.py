@@ -21,6 +21,10 @@ class Parameters:
         contents = {file: file.read() for file in dict.fromkeys(place.file for place in places.values())}
         return {**self._arrays, **{name: contents[place.file][place.name] for name, place in places.items()}}
 
+    def are_of(self, path):
+        """Whether all of them are what this file holds."""
+        return not self._arrays and all(place.file.path == path for place in self._places.values())
+
     def __deepcopy__(self, memo):
         return self  # nobody writes to them
 

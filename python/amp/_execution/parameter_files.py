@@ -9,35 +9,47 @@ from .._paths import encoded
 from ..base import ArgumentError
 
 
-class ParameterFile:
-    """A file as it was when `amp.load` read it. It is told from others by its size and SHA-256."""
+class WatchedFile:
+    """A file as it was when it was read. It is told from others by its size and SHA-256."""
+
+    _use = "an executor was made from it"
 
     def __init__(self, path):
         self.path = os.path.abspath(os.fsdecode(encoded(path)))
         self._stamp, self._sha256 = _stamp(self.path), None
 
-    def read(self):
-        """{name: NDArray}. Raises ArgumentError where the file is not what it was."""
-        self._require_unchanged()
-        named = _core.load_params(encoded(self.path))
-        return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in named}
+    def sha256(self):
+        """The SHA-256 of its contents."""
+        self._sha256 = self._sha256 or _sha256(self.path)
+        return self._sha256
 
-    def _require_unchanged(self):
+    def require_unchanged(self):
+        """Raises ArgumentError where the file is not what it was."""
         found = _stamp(self.path)
         if found == self._stamp:
             return
         if self._sha256 is None or _sha256(self.path) != self._sha256:
             raise ArgumentError(
-                f"'{self.path}' has changed since an executor was bound to its parameters; load it again and make "
-                "another executor"
+                f"'{self.path}' has changed since {self._use}; load it again and make another executor"
             )
         self._stamp = found
 
     def __getstate__(self):
         """The file's name, and the SHA-256 of its contents, which says whether another process finds the same."""
-        self._require_unchanged()
-        self._sha256 = self._sha256 or _sha256(self.path)
-        return {"path": self.path, "_stamp": None, "_sha256": self._sha256}
+        self.require_unchanged()
+        return {"path": self.path, "_stamp": None, "_sha256": self.sha256()}
+
+
+class ParameterFile(WatchedFile):
+    """A parameter file that `amp.load` read."""
+
+    _use = "an executor was bound to its parameters"
+
+    def read(self):
+        """{name: NDArray}. Raises ArgumentError where the file is not what it was."""
+        self.require_unchanged()
+        named = _core.load_params(encoded(self.path))
+        return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in named}
 
 
 def _stamp(path):

@@ -19,6 +19,7 @@ PyObject* argument_error_class = nullptr;
 PyObject* unsupported_error_class = nullptr;
 PyObject* internal_error_class = nullptr;
 PyObject* index_error_class = nullptr;
+PyObject* plan_mismatch_class = nullptr;
 
 PyObject* MakeClass(py::module_& module, const char* name, const char* doc, py::object bases) {
   const std::string full_name = std::string("amp.") + name;
@@ -51,6 +52,8 @@ void Translate(std::exception_ptr pointer) {
     Raise(index_error_class, error.what());
   } catch (const GraphError& error) {
     Raise(graph_error_class, error.what());
+  } catch (const PlanMismatch& error) {
+    Raise(plan_mismatch_class, error.what());
   } catch (const ArgumentError& error) {
     Raise(argument_error_class, error.what());
   } catch (const UnsupportedError& error) {
@@ -79,6 +82,9 @@ void BindErrors(py::module_& module) {
   index_error_class = MakeClass(module, "OutOfRangeError", "A position in data that does not exist.",
                                 py::make_tuple(py::handle(graph_error_class), py::handle(PyExc_IndexError)));
   argument_error_class = MakeSubclass(module, "ArgumentError", "The caller passed something wrong.", PyExc_ValueError);
+  plan_mismatch_class =
+      MakeClass(module, "PlanMismatch", "A plan file does not fit here: another build or CPU, or other parameters.",
+                py::reinterpret_borrow<py::object>(argument_error_class));
   unsupported_error_class =
       MakeSubclass(module, "UnsupportedError", "Valid, but not implemented.", PyExc_NotImplementedError);
   internal_error_class = MakeSubclass(module, "InternalError", "A defect of this package.", PyExc_RuntimeError);

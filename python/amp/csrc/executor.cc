@@ -19,6 +19,7 @@
 #include "runtime/checked_kernels.h"
 #include "runtime/chosen_kernels.h"
 #include "runtime/find_machine.h"
+#include "runtime/plan_file.h"
 #include "runtime/tune.h"
 
 namespace amp::python {
@@ -101,6 +102,18 @@ std::unique_ptr<Executor> ReshapeInputs(const Executor& executor, const py::dict
   std::unique_ptr<Executor> reshaped;
   ReleaseGil([&] { reshaped = executor.Reshape(shapes); });
   return reshaped;
+}
+
+void SavePlan(const Executor& executor, const py::bytes& path, const std::string& note) {
+  const auto name = path.cast<std::string>();
+  ReleaseGil([&] { executor.Save(name, note); });
+}
+
+std::unique_ptr<Executor> LoadPlan(const py::bytes& path, std::optional<bool> maps, bool verifies) {
+  const auto name = path.cast<std::string>();
+  std::unique_ptr<Executor> executor;
+  ReleaseGil([&] { executor = Executor::Load(name, maps, verifies); });
+  return executor;
 }
 
 // Tuning runs without the GIL; an error of the callback ends it.
@@ -287,6 +300,8 @@ void BindExecutor(py::module_& module) {
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
       .def("profile", &Profile, py::arg("inputs"), py::arg("runs"))
       .def("reshape", &ReshapeInputs, py::arg("input_shapes"))
+      .def("save", &SavePlan, py::arg("path"), py::arg("note"))
+      .def("note", &Executor::note)
       .def("input_names", &Executor::input_names)
       .def("ignored_names", &Executor::ignored_names)
       .def("output_names", &Executor::output_names)
@@ -309,6 +324,17 @@ void BindExecutor(py::module_& module) {
            })
       .def("audit", &AuditList)
       .def("notice", &Executor::notice);
+  module.def("load_plan", &LoadPlan, py::arg("path"), py::arg("maps"), py::arg("verifies"),
+             "The executor of a plan file.");
+  module.def(
+      "describe_plan",
+      [](const py::bytes& path, bool verifies) {
+        return onednn::DescribePlanFile(path.cast<std::string>(), verifies);
+      },
+      py::arg("path"), py::arg("verifies"), "What a plan file says of itself, as JSON.");
+  module.def(
+      "is_plan_file", [](const py::bytes& path) { return onednn::IsPlanFile(path.cast<std::string>()); },
+      py::arg("path"), "Whether a file begins as plan files do.");
   module.def(
       "cpu_info",
       [] {

@@ -1,0 +1,189 @@
+"""Plan files: executors that were saved, and the model files that they are made from again where they do not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._paths import encoded
+from ..base import ArgumentError, GraphError, PlanMismatch, dtype_name
+from ..sym import Symbol
+from .parameter_files import WatchedFile
+
+
+class Source(NamedTuple):
+    """The files that a plan was made from, and all else that makes an executor of them."""
+
+    symbol: str
+    params: str
+    facts: dict[str, Any]  # "input_types", "options", and of each file "size", "mtime_ns" and "sha256"
+
+    def is_changed(self):
+        """Whether a file is there and is not what it was. Raises nothing for files that are gone."""
+        return any(_is_changed(path, self.facts[path]) for path in (self.symbol, self.params) if os.path.exists(path))
+
+    def model(self):
+        """(Symbol, arguments, auxiliary states). Raises ArgumentError and GraphError as `amp.load` does."""
+        from .. import checkpoint  # which imports executors
+
+        return checkpoint.load(self.symbol, self.params)
+
+
+def source_files(source):
+    """(symbol file, parameter file) of what a caller named: a prefix, or the two files."""
+    from .._cli.models import find_model
+
+    names = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
+    if not 1 <= len(names) <= 2:
+        raise ArgumentError(f"source: expected a prefix, or a symbol file and a parameter file, got {source!r}")
+    return tuple(os.path.abspath(path) for path in find_model(*[os.fsdecode(encoded(name)) for name in names]))
+
+
+def note_of(source, origin):
+    """What a plan file keeps of its source, as JSON; '' without one."""
+    if source is None:
+        return ""
+    files = source_files(source)
+    _require_source(origin, *files)
+    types = {name: _json_of_type(*of_input) for name, of_input in origin.input_types.items()}
+    for name, shape in (origin.shapes or {}).items():
+        types[name] = [types[name][0], [int(dim) for dim in shape]]
+    facts = {"input_types": types, "options": origin.options, **{path: _facts_of(path) for path in files}}
+    try:
+        return json.dumps({"symbol": files[0], "params": files[1], "facts": facts})
+    except TypeError:
+        raise ArgumentError(
+            "source: this executor has options that a file cannot hold (arrays, patterns or functions); convert the "
+            "model, save it with amp.save_checkpoint, and make the executor of those files"
+        ) from None
+
+
+def _require_source(origin, symbol, params):
+    """Raises ArgumentError unless an executor was made of these files, without a change."""
+    from .. import sym
+
+    is_same = sym.load(symbol).tojson() == origin.symbol.tojson()
+    if not is_same or not origin.parameters.are_of(params):
+        what = "parameters" if is_same else "graph"
+        raise ArgumentError(
+            f"source: the {what} of this executor are not those of {params if is_same else symbol}: make it of what "
+            "amp.load reads, unchanged"
+        )
+
+
+def source_of(note, source=None):
+    """The Source of a plan file's note, with other files where the caller names them; None without one.
+
+    Raises GraphError for a note that is none.
+    """
+    if not note:
+        return None
+    try:
+        found = json.loads(note)
+        made = Source(str(found["symbol"]), str(found["params"]), dict(found["facts"]))
+        shapes = {name: (dtype, shape and tuple(shape)) for name, (dtype, shape) in made.facts["input_types"].items()}
+        options = dict(made.facts["options"])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise GraphError(f"the plan file's note of its source cannot be read: {error}") from None
+    facts = {**made.facts, "input_types": shapes, "options": options}
+    if source is None:
+        return made._replace(facts=facts)
+    files = source_files(source)
+    return Source(*files, {**facts, **{path: _facts_of(path) for path in files}})
+
+
+def _json_of_type(dtype, shape):
+    return [None if dtype is None else dtype_name(dtype), shape and [int(dim) for dim in np.atleast_1d(shape)]]
+
+
+def _facts_of(path):
+    status = os.stat(path)
+    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": WatchedFile(path).sha256()}
+
+
+def _is_changed(path, known):
+    status = os.stat(path)
+    if (status.st_size, status.st_mtime_ns) == (known["size"], known["mtime_ns"]):
+        return False
+    return status.st_size != known["size"] or WatchedFile(path).sha256() != known["sha256"]
+
+
+class PlanFile(WatchedFile):
+    """A plan file as it was when an executor was loaded from it."""
+
+    def load(self, mmap, verify):
+        """The extension's executor."""
+        self.require_unchanged()
+        return _core.load_plan(encoded(self.path), mmap, verify)
+
+
+class PlanOrigin(NamedTuple):
+    """Where an executor was loaded from."""
+
+    file: PlanFile
+    mmap: bool | None
+    source: Source | None
+    shapes: dict[str, Any] | None = None  # of `reshape` afterwards
+
+    def with_shapes(self, shapes):
+        """The origin of an executor that `reshape` made for these shapes."""
+        return self._replace(shapes={**(self.shapes or {}), **shapes})
+
+    def load(self):
+        """The executor, loaded again."""
+        run = _of_plan(self._replace(shapes=None), verify=False)
+        return run if self.shapes is None else run.reshape(self.shapes)
+
+    def made_for(self, shapes, error):
+        """The executor for shapes that the plan file has not all constants for, from its source."""
+        if self.source is None:
+            raise PlanMismatch(f"{error}: other shapes need its source; pass source= to Executor.load") from None
+        return _from_source(self.source, str(error), {**(self.shapes or {}), **shapes})
+
+
+def loaded(path, source, mmap, verify):
+    """The executor of a plan file, see `Executor.load`."""
+    file = PlanFile(path)
+    named = source is not None
+    try:
+        run = _of_plan(PlanOrigin(file, mmap, None), verify, source)
+    except PlanMismatch as error:
+        found = source_of(note_of_file(path), source)
+        if found is None:
+            raise
+        return _from_source(found, str(error))
+    found = run._origin.source
+    if found is not None and not named and found.is_changed():
+        return _from_source(found, f"{found.symbol} or {found.params} has changed since '{file.path}' was written")
+    return run
+
+
+def note_of_file(path):
+    """The note of a plan file, which need not fit here."""
+    return json.loads(_core.describe_plan(encoded(path), False))["note"]
+
+
+def _of_plan(origin, verify, source=None):
+    from ..executor import Executor
+
+    handle = origin.file.load(origin.mmap, verify)
+    run = Executor.__new__(Executor)
+    run._set(handle, Symbol(handle.symbol()).list_arguments())
+    run._origin = origin if origin.source else origin._replace(source=source_of(handle.note(), source))
+    return run
+
+
+def _from_source(source, why, shapes=None):
+    """The executor that the source makes, with a warning that says why it is needed."""
+    from ..executor import Executor
+
+    warnings.warn(f"{why}: made again from {os.path.basename(source.params)}, which takes longer", stacklevel=4)
+    types = {**source.facts["input_types"], **{name: (None, shape) for name, shape in (shapes or {}).items()}}
+    dtypes = {name: dtype for name, (dtype, _) in source.facts["input_types"].items() if dtype is not None}
+    sizes = {name: shape for name, (_, shape) in types.items() if shape is not None}
+    return Executor(*source.model(), sizes, input_dtypes=dtypes, **source.facts["options"])

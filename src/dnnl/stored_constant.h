@@ -1,0 +1,34 @@
+// What plan files hold of a constant. Nothing here is a oneDNN type.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nnvm/shape.h"
+
+namespace amp::onednn {
+
+class ConstantStore;
+struct Plan;
+
+// A constant in the layout in which some step reads it. The layout is told from others by its text alone.
+struct StoredConstant {
+  std::string name;
+  TensorType type;  // of the value
+  std::string layout_key;
+  std::size_t bytes = 0;
+  std::shared_ptr<const void> data;
+};
+
+// What a plan needs of its model's constants, in the order of its steps. Throws UnsupportedError for a layout that
+// oneDNN does not describe.
+std::vector<StoredConstant> ConstantsOf(const Plan& plan);
+
+// A store of the constants of a plan file. `parameters` are the model's, which it may lack.
+std::shared_ptr<ConstantStore> StoreOf(std::vector<StoredConstant> constants,
+                                       const std::map<std::string, TensorType>& parameters);
+
+}  // namespace amp::onednn
