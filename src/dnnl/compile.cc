@@ -60,6 +60,7 @@ constexpr Stage<BuildState> kBuildStages[] = {
        s.compiled->num_threads = EffectiveThreads(s.options.num_threads);
        s.compiled->keeps_denormals = s.keeps_denormals;
        s.compiled->held = std::move(s.laid_out.held);
+       s.compiled->folded = std::move(s.laid_out.folded);
      }},
     // After it every value has its place.
     {"PlanMemory", nullptr, [](BuildState& s) { PlanMemory(s.laid_out, s.compiled.get()); }},

@@ -1,6 +1,7 @@
 // The part of a plan that knows oneDNN: steps that are ready to be bound to memory, and where the memory is.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,7 @@ class CompiledPlan {
   std::vector<std::size_t> first_bytes;  // by value: how far behind the beginning of its memory its elements begin
   std::vector<Location> locations;       // by value; meaningful for the values that steps mention
   std::vector<HeldConstant> held;        // what it needs of the model's constants
+  std::map<std::string, TensorType> folded;  // as in LaidOutProgram
   std::size_t arena_bytes = 0;
   std::size_t num_forward_steps = 0;  // the steps behind them are the backward half
   int num_threads = 1;

@@ -33,8 +33,7 @@ void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& ty
 }
 
 bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
-  const bool is_stored = stored_.contains(name);
-  if (!is_stored && !constants_.contains(name)) return false;
+  if (!left_out_.contains(name) && !constants_.contains(name)) return false;
   std::int64_t size = 1;
   for (const std::int64_t dim : LayoutOf(name).get_dims()) size *= dim;
   return size == type.shape.size();
@@ -121,7 +120,7 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
     const bool known = std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
       return store.Has(program->values[v].name, program->values[v].type);
     });
-    if (!known || step.outputs.empty()) continue;
+    if (!known || step.outputs.empty() || (store.is_of_file() && KindOf(step.spec).is_view)) continue;
     for (const ValueId v : step.outputs) program->values[v].source = ValueSource::kConstant;
     step.outputs.clear();
   }

@@ -31,6 +31,8 @@ class ConstantStore {
   // A constant whose data a plan file left out. Whoever needs them gets a PlanMismatch.
   void AddPlaceholder(const std::string& name, const TensorType& type);
 
+  bool is_of_file() const { return !left_out_.empty(); }
+
   // Whether a constant of this name has as many elements as the type.
   bool Has(const std::string& name, const TensorType& type) const;
   // In the given layout, if it is held so.
@@ -61,7 +63,8 @@ class ConstantStore {
 };
 
 // Drops the steps whose results the store already holds, in their sizes (another plan of the model computed them),
-// makes their outputs constants, and drops whatever only led to them.
+// makes their outputs constants, and drops whatever only led to them. Views of what a plan file holds stay: which
+// layouts primitives ask for depends on them.
 void RemoveKnownConstants(const ConstantStore& store, Program* program);
 
 }  // namespace amp::onednn

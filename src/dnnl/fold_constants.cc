@@ -43,11 +43,13 @@ class Folder {
 
   LaidOutProgram Run() {
     FindConstants();
+    FindReadSteps();
     is_own_.resize(program_.program.values.size());
     std::vector<Step> remaining;
     std::vector<std::optional<PreparedPrimitive>> prepared;
     for (std::size_t i = 0; i < program_.program.steps.size(); ++i) {
       Step& step = program_.program.steps[i];
+      if (!is_read_[i]) continue;  // what it leads to is known already
       if (IsConstant(step)) {
         Fold(step, program_.prepared[i]);
       } else {
@@ -74,6 +76,19 @@ class Folder {
     }
   }
 
+  void FindReadSteps() {
+    const std::vector<Step>& steps = program_.program.steps;
+    std::set<ValueId> read = outputs_;
+    is_read_.resize(steps.size());
+    for (std::size_t i = steps.size(); i-- > 0;) {
+      const std::vector<ValueId>& results = steps[i].outputs;
+      is_read_[i] = std::any_of(results.begin(), results.end(),
+                                [&](ValueId v) { return read.contains(program_.RootOf(v)); });
+      if (!is_read_[i]) continue;
+      for (const ValueId v : steps[i].inputs) read.insert(program_.RootOf(v));
+    }
+  }
+
   bool IsConstant(const Step& step) {
     return !step.outputs.empty() && std::none_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
       return outputs_.contains(program_.RootOf(v)) || program_.RootOf(v) != v;
@@ -97,7 +112,9 @@ class Folder {
       program_.program.values[v].source = ValueSource::kConstant;
       program_.constants[v] = data;
       is_own_[v] = is_own;
-      if (!is_own) store_->Add(value(v).name, {program_.layouts[v], data});
+      if (is_own) continue;
+      store_->Add(value(v).name, {program_.layouts[v], data});
+      program_.folded.emplace(value(v).name, program_.TypeOf(v));
     }
     const CompiledStep compiled = BuildStep(step, prepared, program_);
     if (prepared) {
@@ -164,6 +181,7 @@ class Folder {
   const bool keeps_bf16_;
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
+  std::vector<bool> is_read_;          // by step: whether some output depends on it
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
   std::vector<std::string> consumed_;  // constants that folded steps read, or others hold
   std::vector<ValueId> read_again_;    // constants that the next plan may need as they are

@@ -33,6 +33,7 @@ struct LaidOutProgram {
   std::size_t own_constant_bytes = 0;  // of those that the store does not have
   // What its steps read of the store, in their order, and what those constants are made from that it does not have.
   std::vector<HeldConstant> held;
+  std::map<std::string, TensorType> folded;  // constants that were computed for it and are the model's, by name
 
   // Nodes of which oneDNN has no primitive; non-empty: the program is incomplete and to be lowered again.
   std::map<NodeId, std::string> unsupported;

@@ -43,7 +43,7 @@ ValueId LayoutBuilder::InLayout(ValueId v, const Desc& layout, NodeId node, cons
     Alias(copy, v, layout);
     return copy;
   }
-  if (result_.IsConstant(v) && store_.Find(NameOf(v), layout)) {
+  if (store_.Find(NameOf(v), layout)) {  // known from another plan, or from a file
     result_.program.values[copy].source = ValueSource::kConstant;
     return copy;
   }

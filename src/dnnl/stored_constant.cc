@@ -28,10 +28,14 @@ std::vector<StoredConstant> ConstantsOf(const Plan& plan) {
   return constants;
 }
 
+const std::map<std::string, TensorType>& FoldedOf(const Plan& plan) { return plan.compiled->folded; }
+
 std::shared_ptr<ConstantStore> StoreOf(std::vector<StoredConstant> constants,
+                                       const std::map<std::string, TensorType>& folded,
                                        const std::map<std::string, TensorType>& parameters) {
   auto store = std::make_shared<ConstantStore>();
   for (StoredConstant& constant : constants) store->AddStored(std::move(constant));
+  for (const auto& [name, type] : folded) store->AddPlaceholder(name, type);
   for (const auto& [name, type] : parameters) store->AddPlaceholder(ParameterKey(name), type);
   return store;
 }

@@ -47,7 +47,7 @@ struct Executor::Parts {
   std::string notice;
   std::shared_ptr<const Parts> monitored;  // null: no monitored runs
   Symbol as_converted = {};
-  std::string machine = "this";  // as in BindOptions
+  std::string machine = "any";  // as in BindOptions; "any" where no machine's times decide
   std::string note = {};         // of a plan file
 };
 
@@ -77,7 +77,7 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
   if (options.tune) given.machine = TunedMachine(given, input_types, options);
   const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
   Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr,
-              given.as_converted, options.machine};
+              given.as_converted, given.machine == nullptr ? "any" : options.machine};
   if (options.monitor) {
     // Its store is another owner of parameters, and so are the plans of its bodies.
     const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);

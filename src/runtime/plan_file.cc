@@ -249,6 +249,7 @@ Json HeaderOf(const SavedModel& saved, const Plan& plan, const std::vector<Store
           {"options", ToJson(model.options)},
           {"choices", ChoicesOf(plan)},
           {"note", saved.note},
+          {"folded", ToJson(FoldedOf(plan))},
           {"constants", ToJson(constants)}};
 }
 
@@ -297,6 +298,12 @@ Opened Open(const std::string& path, MapRule rule) {
   return opened;
 }
 
+void RequireKnown(const TypeMap& constants, const std::string& path) {
+  for (const auto& [name, type] : constants) {
+    if (!type.fully_known()) Throw<GraphError>("{}: the constant '{}' has no type", path, Quotable(name, 200));
+  }
+}
+
 SavedModel SavedModelOf(Opened opened, const std::string& path, bool verifies) {
   const Json& header = opened.header;
   RequireSameMaker(header, path);
@@ -311,15 +318,15 @@ SavedModel SavedModelOf(Opened opened, const std::string& path, bool verifies) {
                    .machine = header.at("machine").get<std::string>(),
                    .note = header.at("note").get<std::string>()};
   saved.model.options = OptionsOf(header.at("options"), saved.machine, SavedChoicesOf(header.at("choices")));
-  TypeMap parameters;
-  for (const std::string& name : saved.model.prepared.parameters()) {
-    const auto type = saved.model.prepared.variable_types().find(name);
-    const bool is_known = type != saved.model.prepared.variable_types().end() && type->second.fully_known();
-    if (!is_known) Throw<GraphError>("{}: the parameter '{}' has no type", path, Quotable(name, 200));
-    parameters.insert(*type);
+  const Model& prepared = saved.model.prepared;
+  TypeMap parameters, folded = TypesOf(header.at("folded"));
+  for (const std::string& name : prepared.parameters()) {
+    const auto type = prepared.variable_types().find(name);
+    if (type != prepared.variable_types().end()) parameters.insert(*type);
   }
-  saved.model.store = StoreOf(
-      ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file), parameters);
+  for (const TypeMap* group : {&parameters, &folded}) RequireKnown(*group, path);
+  saved.model.store = StoreOf(ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file),
+                              folded, parameters);
   return saved;
 }
 
