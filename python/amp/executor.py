@@ -15,7 +15,7 @@ from ._execution.audited_runs import AuditedRuns
 from ._execution.bound_model import BoundModel
 from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
-from ._execution.row_runs import row_runs
+from ._execution.row_runs import RowRuns, row_runs
 from ._options.executor import (
     OPTIONS,
     PLAIN,
@@ -199,14 +199,15 @@ class Executor(BoundModel):
         of that name stays as it is until the new one is complete.
 
         Raises ArgumentError where the file cannot be written, or `source` is not what the executor was made from;
-        UnsupportedError for executors with monitor=True or batch_invariant=True, and for models with loops or branches.
+        UnsupportedError for executors with monitor=True or batch_invariant=True, and for loops or branches that read
+        parameters.
 
         >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
         >>> amp.Executor(sym, args, aux, {"data": (2, 4)}).save("model.plan", source="model")
         >>> amp.Executor.load("model.plan")(np.ones((2, 4), "float32"))[0].shape
         (2, 3)
         """
-        if not hasattr(self._handle, "save"):
+        if isinstance(self._handle, RowRuns):
             raise UnsupportedError("save: an executor with batch_invariant=True cannot be saved")
         from ._execution import plan_files
 

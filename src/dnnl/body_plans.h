@@ -19,7 +19,6 @@ class BodyPlans {
   virtual std::shared_ptr<const BodyRunner> RunnerOf(const BodyRequest& request, const CompileOptions& options,
                                                      const ConstantStore& store) = 0;
   virtual std::size_t constant_bytes() const = 0;
-  virtual bool is_empty() const = 0;
 };
 
 }  // namespace amp::onednn

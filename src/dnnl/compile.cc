@@ -36,10 +36,10 @@ struct BuildState {
   std::vector<std::string> input_names;
   std::vector<std::string> taken;  // parameters that bodies of control flow have taken
   std::vector<LayerDecision> decisions;
-  bool keeps_denormals = false;               // some step has to
-  bool is_native = false;                     // bfloat16 is computed as such, but where float32 is faster
+  bool keeps_denormals = false;                   // some step has to
+  bool is_native = false;                         // bfloat16 is computed as such, but where float32 is faster
   std::map<std::string, std::string> in_float32;  // as in SavedChoices
-  std::map<NodeId, std::string> why_float32;  // of nodes that bfloat16 is given and float32 computes
+  std::map<NodeId, std::string> why_float32;      // of nodes that bfloat16 is given and float32 computes
   std::shared_ptr<CompiledPlan> compiled = nullptr;
 
   const Program& program() const { return laid_out.program; }

@@ -44,10 +44,10 @@ struct Location {
 class CompiledPlan {
  public:
   std::vector<CompiledStep> steps;
-  std::vector<Desc> layouts;             // by value; scratch memory included
-  std::vector<std::size_t> first_bytes;  // by value: how far behind the beginning of its memory its elements begin
-  std::vector<Location> locations;       // by value; meaningful for the values that steps mention
-  std::vector<HeldConstant> held;        // what it needs of the model's constants
+  std::vector<Desc> layouts;                 // by value; scratch memory included
+  std::vector<std::size_t> first_bytes;      // by value: how far behind the beginning of its memory its elements begin
+  std::vector<Location> locations;           // by value; meaningful for the values that steps mention
+  std::vector<HeldConstant> held;            // what it needs of the model's constants
   std::map<std::string, TensorType> folded;  // as in LaidOutProgram
   std::size_t arena_bytes = 0;
   std::size_t num_forward_steps = 0;  // the steps behind them are the backward half

@@ -28,9 +28,7 @@ void ConstantStore::AddStored(StoredConstant constant) {
   stored_[constant.name].push_back(std::move(constant));
 }
 
-void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& type) {
-  left_out_.emplace(name, type);
-}
+void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& type) { left_out_.emplace(name, type); }
 
 bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
   if (!left_out_.contains(name) && !constants_.contains(name)) return false;

@@ -82,8 +82,8 @@ class Folder {
     is_read_.resize(steps.size());
     for (std::size_t i = steps.size(); i-- > 0;) {
       const std::vector<ValueId>& results = steps[i].outputs;
-      is_read_[i] = std::any_of(results.begin(), results.end(),
-                                [&](ValueId v) { return read.contains(program_.RootOf(v)); });
+      is_read_[i] =
+          std::any_of(results.begin(), results.end(), [&](ValueId v) { return read.contains(program_.RootOf(v)); });
       if (!is_read_[i]) continue;
       for (const ValueId v : steps[i].inputs) read.insert(program_.RootOf(v));
     }

@@ -29,9 +29,9 @@ struct Plan {
   std::vector<TensorType> input_types;
   std::vector<TensorType> output_types;
   PlanSummary summary;
-  std::vector<StepFeatures> features;    // by step of the summary
-  std::vector<LayerDecision> decisions;  // of ChooseKernels
-  std::vector<ProductNode> products;     // of bfloat16 operands, in graph order
+  std::vector<StepFeatures> features;             // by step of the summary
+  std::vector<LayerDecision> decisions;           // of ChooseKernels
+  std::vector<ProductNode> products;              // of bfloat16 operands, in graph order
   std::map<std::string, std::string> in_float32;  // as in SavedChoices
   std::shared_ptr<const CompiledPlan> compiled;
 };

@@ -18,9 +18,10 @@ std::vector<StoredConstant> ConstantsOf(const Plan& plan) {
   for (const HeldConstant& held : plan.compiled->held) {
     std::string key = LayoutKey(held.layout);
     if (key.empty()) {
-      Throw<UnsupportedError>("the constant '{}' is held in a layout that oneDNN does not describe: a plan file cannot "
-                              "hold it",
-                              Quotable(held.name, 200));
+      Throw<UnsupportedError>(
+          "the constant '{}' is held in a layout that oneDNN does not describe: a plan file cannot "
+          "hold it",
+          Quotable(held.name, 200));
     }
     if (!known.emplace(held.name, key).second) continue;
     constants.push_back({held.name, held.type, std::move(key), held.layout.get_size(), held.data});

@@ -16,8 +16,9 @@ struct SavedKernel {
 };
 
 struct SavedChoices {
-  std::map<std::string, SavedKernel> kernels;     // by LayerKey
-  std::map<std::string, std::string> in_float32;  // by node: why it computes in float32 around its stored operands, or ""
+  std::map<std::string, SavedKernel> kernels;  // by LayerKey
+  std::map<std::string, std::string>
+      in_float32;  // by node: why it computes in float32 around its stored operands, or ""
 };
 
 // What a file says, where it is an option, else what `otherwise` says.

@@ -99,8 +99,6 @@ class BoundBodies : public BodyPlans {
     return bytes;
   }
 
-  bool is_empty() const override { return bodies_.empty(); }
-
  private:
   struct Body {
     BoundModel model;

@@ -5,8 +5,8 @@
 
 namespace amp {
 
-// The build id that the linker wrote into the library or program that `address` lies in, as hexadecimal digits; "" where
-// there is none.
+// The build id that the linker wrote into the library or program that `address` lies in, as hexadecimal digits; ""
+// where there is none.
 std::string BuildIdOf(const void* address);
 
 }  // namespace amp

@@ -48,7 +48,7 @@ struct Executor::Parts {
   std::shared_ptr<const Parts> monitored;  // null: no monitored runs
   Symbol as_converted = {};
   std::string machine = "any";  // as in BindOptions; "any" where no machine's times decide
-  std::string note = {};         // of a plan file
+  std::string note = {};        // of a plan file
 };
 
 struct Executor::State {
@@ -76,8 +76,12 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
   if (random.changed) given.symbol = Symbol(random.graph.outputs(), given.symbol.np_shape());
   if (options.tune) given.machine = TunedMachine(given, input_types, options);
   const CompileOptions compile = onednn::CompileOptionsFor(options, given.machine);
-  Parts parts{onednn::BindModel(given, input_types, compile), symbol.ListOutputs(), given.notice, nullptr,
-              given.as_converted, given.machine == nullptr ? "any" : options.machine};
+  Parts parts{onednn::BindModel(given, input_types, compile),
+              symbol.ListOutputs(),
+              given.notice,
+              nullptr,
+              given.as_converted,
+              given.machine == nullptr ? "any" : options.machine};
   if (options.monitor) {
     // Its store is another owner of parameters, and so are the plans of its bodies.
     const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
@@ -103,7 +107,7 @@ std::unique_ptr<Executor> Executor::Load(const std::string& path, std::optional<
   const MapRule rule = maps.value_or(true) ? MapRule::kIfOurs : MapRule::kNever;
   onednn::SavedModel saved = onednn::ReadPlanFile(path, rule, verifies);
   const ThreadScope threads(saved.model.options.num_threads);
-  Parts parts{std::move(saved.model), std::move(saved.output_names), "", nullptr, std::move(saved.as_converted),
+  Parts parts{std::move(saved.model),   std::move(saved.output_names), "", nullptr, std::move(saved.as_converted),
               std::move(saved.machine), std::move(saved.note)};
   return std::unique_ptr<Executor>(new Executor(std::move(parts)));
 }
@@ -129,8 +133,13 @@ const std::string& Executor::notice() const { return state_->parts.notice; }
 
 std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& input_shapes) const {
   const auto reshaped = [&](const Parts& parts, std::shared_ptr<const Parts> monitored) {
-    return Parts{onednn::WithShapes(parts.model, input_shapes, input_names()), parts.output_names, parts.notice,
-                 std::move(monitored), parts.as_converted, parts.machine, parts.note};
+    return Parts{onednn::WithShapes(parts.model, input_shapes, input_names()),
+                 parts.output_names,
+                 parts.notice,
+                 std::move(monitored),
+                 parts.as_converted,
+                 parts.machine,
+                 parts.note};
   };
   std::shared_ptr<const Parts> monitored;
   const Parts& own = state_->parts;

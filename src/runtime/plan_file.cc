@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 constexpr char kMagic[] = {'a', 'm', 'p', '-', 'p', 'l', 'a', 'n'};
 constexpr std::uint32_t kFormat = 1;
 constexpr std::uint64_t kMaxHeader = std::uint64_t{64} << 20;
-constexpr std::uint64_t kAlignment = 64;            // of constants
+constexpr std::uint64_t kAlignment = 64;                                   // of constants
 constexpr std::uint64_t kPage = 4096, kHugePage = std::uint64_t{2} << 20;  // of the first one, by their size
 
 // What stands in front of the header.
@@ -43,9 +43,7 @@ std::uint64_t RoundedUp(std::uint64_t bytes, std::uint64_t to) { return (bytes +
 
 // ---- who made it, and for what ----
 
-Json MadeBy() {
-  return {{"version", LibraryVersion()}, {"build", BuildIdOf(&kFormat)}, {"onednn", OneDnnVersion()}};
-}
+Json MadeBy() { return {{"version", LibraryVersion()}, {"build", BuildIdOf(&kFormat)}, {"onednn", OneDnnVersion()}}; }
 
 Json MadeFor() {
   return {{"cpu", CpuName()}, {"onednn_isa", CpuIsaName()}, {"own_isa", kernels::IsaName(kernels::AllowedIsa())}};
@@ -217,8 +215,12 @@ std::vector<StoredConstant> ConstantsOf(const Json& json, std::uint64_t first, b
     }
     left -= bytes;
     file->Seek(first + offset);
-    StoredConstant constant{entry.at("name").get<std::string>(), TypeOf(entry.at("type")),
-                            entry.at("layout").get<std::string>(), bytes, ReadBytes(file, bytes)};
+    StoredConstant constant;
+    constant.name = entry.at("name").get<std::string>();
+    constant.type = TypeOf(entry.at("type"));
+    constant.layout_key = entry.at("layout").get<std::string>();
+    constant.bytes = bytes;
+    constant.data = ReadBytes(file, bytes);
     if (!constant.type.fully_known()) Throw<GraphError>("{}: a constant has no type", file->source());
     if (verifies && Crc32(constant.data.get(), bytes) != entry.at("checksum").get<std::uint32_t>()) {
       Throw<GraphError>("{}: the constant '{}' is damaged", file->source(), Quotable(constant.name, 200));
@@ -292,9 +294,8 @@ Opened Open(const std::string& path, MapRule rule) {
     Throw<GraphError>("{}: the header is damaged", path);
   }
   opened.header = ParseJson(header, path);
-  opened.first_constant = ReadingHeader(path, [&] {
-    return FirstConstant(header.size(), opened.header.at("constant_bytes").get<std::uint64_t>());
-  });
+  opened.first_constant = ReadingHeader(
+      path, [&] { return FirstConstant(header.size(), opened.header.at("constant_bytes").get<std::uint64_t>()); });
   return opened;
 }
 
@@ -307,34 +308,34 @@ void RequireKnown(const TypeMap& constants, const std::string& path) {
 SavedModel SavedModelOf(Opened opened, const std::string& path, bool verifies) {
   const Json& header = opened.header;
   RequireSameMaker(header, path);
-  SavedModel saved{.model = {.symbol = SymbolOf(header.at("symbol"), path),
-                             .given = ModelOf(header.at("given"), path),
-                             .prepared = ModelOf(header.at("prepared"), path),
-                             .options = {},
-                             .is_optimized = header.at("is_optimized").get<bool>(),
-                             .assumes_ranks = header.at("assumes_ranks").get<bool>()},
-                   .as_converted = SymbolOf(header.at("as_converted"), path),
-                   .output_names = header.at("outputs").get<std::vector<std::string>>(),
-                   .machine = header.at("machine").get<std::string>(),
-                   .note = header.at("note").get<std::string>()};
+  Model given = ModelOf(header.at("given"), path), prepared = ModelOf(header.at("prepared"), path);
+  SavedModel saved{
+      BoundModel{SymbolOf(header.at("symbol"), path), std::move(given), std::move(prepared), {}}, {}, {}, "", ""};
+  saved.model.is_optimized = header.at("is_optimized").get<bool>();
+  saved.model.assumes_ranks = header.at("assumes_ranks").get<bool>();
+  saved.as_converted = SymbolOf(header.at("as_converted"), path);
+  saved.output_names = header.at("outputs").get<std::vector<std::string>>();
+  saved.machine = header.at("machine").get<std::string>();
+  saved.note = header.at("note").get<std::string>();
   saved.model.options = OptionsOf(header.at("options"), saved.machine, SavedChoicesOf(header.at("choices")));
-  const Model& prepared = saved.model.prepared;
   TypeMap parameters, folded = TypesOf(header.at("folded"));
-  for (const std::string& name : prepared.parameters()) {
-    const auto type = prepared.variable_types().find(name);
-    if (type != prepared.variable_types().end()) parameters.insert(*type);
+  const TypeMap& types = saved.model.prepared.variable_types();
+  for (const std::string& name : saved.model.prepared.parameters()) {
+    const auto type = types.find(name);
+    if (type != types.end()) parameters.insert(*type);
   }
   for (const TypeMap* group : {&parameters, &folded}) RequireKnown(*group, path);
-  saved.model.store = StoreOf(ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file),
-                              folded, parameters);
+  saved.model.store =
+      StoreOf(ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file), folded, parameters);
   return saved;
 }
 
 }  // namespace
 
 void WritePlanFile(const std::string& path, const SavedModel& saved, const Plan& plan) {
-  if (!saved.model.options.bodies->is_empty()) {
-    throw UnsupportedError("a plan with loops or branches cannot be saved: their bodies have plans of their own");
+  if (saved.model.options.bodies->constant_bytes() != 0) {
+    throw UnsupportedError(
+        "loops and branches that read parameters cannot be saved: their bodies have plans of their own");
   }
   const std::vector<StoredConstant> constants = ConstantsOf(plan);
   const std::uint64_t bytes = BytesOf(constants);
