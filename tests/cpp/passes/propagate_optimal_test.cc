@@ -261,6 +261,19 @@ struct RandomCase {
   ConvertOptions options;
 };
 
+// Quarters, so that sums of parts are exact.
+void AddParts(const Graph& graph, EntryId entry, std::uint32_t seed, std::map<std::string, double>* parts) {
+  std::vector<std::string> readers;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const auto inputs = graph.InputsOf(id);
+    if (std::find(inputs.begin(), inputs.end(), entry) != inputs.end()) readers.push_back(graph.node(id).name());
+  }
+  for (const std::string& name : readers) (*parts)[name] = 0;
+  for (int quarter = 0; quarter < 4 && !readers.empty(); ++quarter) {
+    (*parts)[readers[HashOf(readers[0], seed + quarter) % readers.size()]] += 0.25;
+  }
+}
+
 RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
   RandomSymbol maker(seed, options.accuracy ? 15 : 14);
   const Symbol symbol = maker.Make(nodes);
@@ -277,6 +290,7 @@ RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
     for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
       const std::string name = graph.EntryName(entry);
       options.accuracy->squared_errors[name] = static_cast<double>(HashOf(name, seed) % 40);
+      if (maker.Chance(2)) AddParts(graph, entry, seed, &options.accuracy->parts[name]);
     }
   }
   if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
@@ -389,15 +403,17 @@ ConvertOptions WithErrors(ConvertOptions options, ErrorTarget target) {
   return options;
 }
 
+// In quarters.
 std::int64_t SquaredError(const RandomCase& given, const Decision& decision) {
-  return static_cast<std::int64_t>(PredictSquaredError(given.model, decision, given.options));
+  return std::llround(4 * PredictSquaredError(given.model, decision, given.options));
 }
 
 TEST(OptimalPolicy, NoDecisionTakesLessTimeAndPriceOfItsError) {
   for (const auto& [times, price] : {std::pair(FakeTimes{4}, 1), std::pair(FakeTimes{5, 20, 8, 4}, 3)}) {
     const ConvertOptions options = WithErrors(Fastest(times), {.price = static_cast<double>(price)});
     ExpectBest(options, 375, [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
-      return PredictTime(given.model, decision, FakeCosts(given.model, times)) + price * SquaredError(given, decision);
+      return 4 * PredictTime(given.model, decision, FakeCosts(given.model, times)) +
+             price * SquaredError(given, decision);
     });
   }
 }
@@ -406,7 +422,7 @@ TEST(OptimalPolicy, NoDecisionHasFewerCastsAndPriceOfItsError) {
   const ConvertOptions options = WithErrors(Fewest(), {.price = 0.0625});
   ExpectBest(options, 250, [](const RandomCase& given, const AllDecisions& all, const Decision& decision) {
     const auto casts = static_cast<std::int64_t>(NumCasts(given.model, decision, given.options.cast_params_offline));
-    return 16 * (casts + all.CostOfProducts(decision)) + SquaredError(given, decision);
+    return 64 * (casts + all.CostOfProducts(decision)) + SquaredError(given, decision);
   });
 }
 
@@ -722,7 +738,7 @@ TEST(OptimalPolicy, TheBestForALimitDoesNotDependOnUnits) {
         if (!IsTyped(given.model)) continue;
         for (auto& [name, error] : given.options.accuracy->squared_errors) error *= unit;
         const Decision decision = Decide(given.model, given.options);
-        EXPECT_LE(decision.errors->squared_error, 20 * unit);
+        EXPECT_EQ(decision.errors->is_reached, decision.errors->squared_error <= 20 * unit);
         if (!low) low = decision.low;
         EXPECT_EQ(decision.low, *low) << "seed " << seed << ", times " << scale << ", errors " << unit;
         ++done;
