@@ -5,6 +5,7 @@ from .._trust.sensitivity import sensitivity as sensitivity_of
 from ..base import ArgumentError
 from . import models, outputs
 from .inputs import data_of
+from .progress import measuring
 
 FAILED = 1
 
@@ -16,7 +17,8 @@ def compare(options):
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
     files = models.find_two(options.models)
     first, second = (models.load(found) for found in files)
-    found = compare_models(first, second, data_of(options, first), mode=options.mode)
+    with measuring():
+        found = compare_models(first, second, data_of(options, first), mode=options.mode)
     if written:
         found.save_html(written, title=f"amp compare: {files[0].symbol} and {files[1].symbol}")
     if options.json:
@@ -41,7 +43,8 @@ def sensitivity(options):
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
     files = models.find_model(options.model, options.params, options.epoch)
     model = models.load(files)
-    found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
+    with measuring():
+        found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
     if written:
         found.save_html(written, title=f"amp sensitivity: {files.symbol}")
     if options.json:
