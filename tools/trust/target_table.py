@@ -47,7 +47,7 @@ def _rows(name):
     *full, report = amp.convert_model(*model, dtypes, accuracy={"error": 1e3}, **options)
     yield "float32", "0", "0", _ms(report, "unchanged"), _measured(model, data), "", ""
     yield _row("none", report, full, data)
-    for part in PARTS:
+    for part in PARTS if report.accuracy["measured_error"] else ():
         goal = part * report.accuracy["measured_error"]
         *low, found = amp.convert_model(*model, dtypes, accuracy={"error": goal}, **options)
         yield _row(f"{goal:.2e} ({part:g})", found, low, data)
@@ -65,6 +65,8 @@ def _kept(facts):
     kept = facts["kept"]
     if not facts["reached"]:
         return "all: no conversion meets it"
+    if not facts["measured_error"]:
+        return "all: low precision does not pay"
     return f"{len(kept)} nodes, such as `{kept[0]['node']}`: {kept[0]['why'].split(': ')[-1]}" if kept else ""
 
 

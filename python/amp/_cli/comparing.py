@@ -1,5 +1,7 @@
 """`amp compare` and `amp sensitivity`."""
 
+import os
+
 from .._trust.comparison import compare as compare_models
 from .._trust.sensitivity import sensitivity as sensitivity_of
 from ..base import ArgumentError
@@ -20,7 +22,8 @@ def compare(options):
     with measuring():
         found = compare_models(first, second, data_of(options, first), mode=options.mode)
     if written:
-        found.save_html(written, title=f"amp compare: {files[0].symbol} and {files[1].symbol}")
+        titles = [os.path.basename(pair.symbol) for pair in files]
+        found.save_html(written, title=f"amp compare: {' and '.join(titles)}")
     if options.json:
         facts = {key: value for key, value in found.to_dict().items() if key not in ("format", "version")}
         outputs.print_json("compare", {**facts, "files": [list(pair) for pair in files], "wrote": written})
@@ -46,7 +49,7 @@ def sensitivity(options):
     with measuring():
         found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
     if written:
-        found.save_html(written, title=f"amp sensitivity: {files.symbol}")
+        found.save_html(written, title=f"amp sensitivity: {os.path.basename(files.symbol)}")
     if options.json:
         outputs.print_json("sensitivity", {**found.to_dict(), "files": list(files), "wrote": written})
         return
