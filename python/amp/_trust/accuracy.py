@@ -30,7 +30,7 @@ _MOST_EVALUATIONS = 4
 _NEAR = 0.85  # an error of this part of the goal is as near as a further evaluation would come
 # What is left of the aim after so many evaluations that missed the goal; the first one is of everything low.
 _MARGINS = (1.0, 1.0, 0.95, 0.8)
-_MOST_LIMITS = 5  # that are tried for one aim
+_MOST_LIMITS = 6  # that are tried for one aim
 _PART_OF_SENSITIVITY = 0.25  # of the whole work, for those who watch it
 _MEASURED = {"error": "measured_error", "drop": "metric"}  # what is measured of a goal
 
@@ -160,16 +160,18 @@ class Search:
 
     def within(self, aim):
         """The cheapest conversion found whose predicted error is at most `aim`; else float32."""
-        limit, best = min(aim**2, self.everything), None
+        if aim == math.inf:
+            return self.convert(self.everything)
+        low, high, limit, best = 0.0, self.everything, aim**2, None
         for _ in range(_MOST_LIMITS):
             found = self.convert(limit)
-            if found.predicted <= aim and (best is None or found.cost < best.cost):
-                best = found
-            is_near = _NEAR * aim <= found.predicted <= aim
-            if is_near or not found.is_reached or limit == self.everything or not found.predicted:
+            if found.predicted <= aim:
+                low, best = limit, found if best is None or found.cost < best.cost else best
+            else:
+                high = found.squared_error  # larger limits may find the same again
+            if _NEAR * aim <= found.predicted <= aim or not found.is_reached or _NEAR * high <= low:
                 break
-            margin = 1 if found.predicted <= aim else _NEAR
-            limit = min(margin * limit * (aim / found.predicted) ** 2, self.everything)
+            limit = _next_limit(found, limit, aim, low, high)
         return best or self.convert(0)
 
     def evaluate(self, found, measure):
@@ -262,6 +264,12 @@ def _for_error(search, goal, measure):
     met = [one for one in search.evaluations if one.measured <= goal]
     best = min(met, key=lambda one: one.cost) if met else search.convert(0)
     return search.result(best, {"error": goal}, bool(met))
+
+
+def _next_limit(found, limit, aim, low, high):
+    """Between `low` and `high`: what the error of `found` at `limit` lets one expect to meet the aim, or their mean."""
+    guess = limit * (aim / found.predicted) ** 2 if found.predicted else 2 * limit
+    return guess if low < guess < high else math.sqrt(max(low, high / 16) * high)
 
 
 def _evaluate_for_error(search, goal, measure):
