@@ -716,6 +716,23 @@ TEST(OptimalPolicy, WhatIsTooSensitiveStaysFloat32) {
   }
 }
 
+// Two products read what a third one gives; the limit leaves room for what one of them sees of its rounding.
+TEST(OptimalPolicy, AReaderPaysForItsPartOfAnError) {
+  const Symbol a = RuleOp("_rule_gemm", "a", {Var("x"), Var("p")});
+  const Symbol both =
+      Symbol::Group({RuleOp("_rule_gemm", "b", {a, Var("q")}), RuleOp("_rule_gemm", "c", {a, Var("r")})});
+  const Model t = MakeTyped(both, {"p", "q", "r"});
+  ErrorTarget target{.squared_errors = {{"a_output", 64}}, .limit = 5};
+  EXPECT_EQ(Decide(t, WithErrors(Fewest(), target)).errors->squared_error, 0);
+  target.parts = {{"a_output", {{"b", 0.9375}, {"c", 0.0625}}}};
+  const Decision decision = Decide(t, WithErrors(Fewest(), target));
+  EXPECT_EQ(decision.errors->squared_error, 4);
+  EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
+  EXPECT_NE(KindOf(t, decision, "c"), ReasonKind::kTooSensitive);
+  target.parts["a_output"]["c"] = -1;
+  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }), "");
+}
+
 TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {
   const Model t = MakeTyped(TwoProducts(), {"p", "q"});
   ConvertOptions options = WithErrors(Fewest(), SensitiveSecond(5));
