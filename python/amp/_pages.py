@@ -116,8 +116,9 @@ def table(header, rows):
     """A table that sorts by the column whose head is clicked. Cells are (text, value to sort by) or None."""
     head = "".join(f'<th style="cursor: pointer; text-align: left">{escape(name)}</th>' for name in header)
     body = "\n".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    style = "font-size: 12px; border-spacing: 10px 1px; white-space: nowrap"
     return (
-        f'<table id="sorted" style="font-size: 12px; border-spacing: 10px 1px"><thead><tr>{head}</tr></thead>\n'
+        f'<table id="sorted" style="{style}"><thead><tr>{head}</tr></thead>\n'
         f"<tbody>{body}</tbody></table>\n<script>{_SORT}</script>"
     )
 

@@ -180,6 +180,11 @@ def _add_convert(commands):
     _add_model(command)
     _add_conversion(command)
     _add_tiling(command)
+    command.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the converted model on --data and fail where a step adds more than one rounding",
+    )
     command.add_argument("--report", metavar="FILE.json", help="write what was done and why")
     command.add_argument(
         "-o", "--output", required=True, metavar="PREFIX", help="write PREFIX-symbol.json and PREFIX-0000.params"

@@ -115,10 +115,10 @@ def convert_model(
         report = report_of(model, arg_params) if return_report else None
     else:
         from ._trust.accuracy import convert_to_target  # which most conversions do without
-        from ._trust.data import inputs_of_model, kept_batches
+        from ._trust.data import Reruns, inputs_of_model
 
         if of_models["data"] is not None:
-            of_models["data"] = kept_batches(of_models["data"], inputs_of_model(first))
+            of_models["data"] = Reruns(of_models["data"], inputs_of_model(first))
         model, report = convert_to_target(first, **of_models, **options)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:

@@ -108,7 +108,8 @@ class ConversionReport:
         """How the conversion met the goal of its option `accuracy`; None without that option.
 
         goal, reached, evaluations (how many models were measured), predicted_error (to first order), measured_error or
-        metric (None where none was needed), kept (nodes that stay float32 for it: dicts with node and why), and curve:
+        metric (None where none was needed), samples (how many the error was measured on; None of a metric), interrupted
+        (whether ctrl-C ended the search), kept (nodes that stay float32 for it: dicts with node and why), and curve:
         what the search found, dicts with predicted_time (seconds, or None), predicted_error, measured_error or metric,
         and kept (how many nodes).
 

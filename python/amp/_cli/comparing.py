@@ -1,10 +1,13 @@
 """`amp compare` and `amp sensitivity`."""
 
+import os
+
 from .._trust.comparison import compare as compare_models
 from .._trust.sensitivity import sensitivity as sensitivity_of
 from ..base import ArgumentError
 from . import models, outputs
 from .inputs import data_of
+from .progress import measuring
 
 FAILED = 1
 
@@ -16,9 +19,11 @@ def compare(options):
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
     files = models.find_two(options.models)
     first, second = (models.load(found) for found in files)
-    found = compare_models(first, second, data_of(options, first), mode=options.mode)
+    with measuring():
+        found = compare_models(first, second, data_of(options, first), mode=options.mode)
     if written:
-        found.save_html(written, title=f"amp compare: {files[0].symbol} and {files[1].symbol}")
+        titles = [os.path.basename(pair.symbol) for pair in files]
+        found.save_html(written, title=f"amp compare: {' and '.join(titles)}")
     if options.json:
         facts = {key: value for key, value in found.to_dict().items() if key not in ("format", "version")}
         outputs.print_json("compare", {**facts, "files": [list(pair) for pair in files], "wrote": written})
@@ -41,9 +46,10 @@ def sensitivity(options):
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
     files = models.find_model(options.model, options.params, options.epoch)
     model = models.load(files)
-    found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
+    with measuring():
+        found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)
     if written:
-        found.save_html(written, title=f"amp sensitivity: {files.symbol}")
+        found.save_html(written, title=f"amp sensitivity: {os.path.basename(files.symbol)}")
     if options.json:
         outputs.print_json("sensitivity", {**found.to_dict(), "files": list(files), "wrote": written})
         return

@@ -10,10 +10,13 @@ from ..base import ArgumentError
 from ..executor import with_tiling
 from . import models, outputs
 from .inputs import data_of_file, types_of
+from .progress import measuring
+
+FAILED = 1
 
 
 def convert(options):
-    """`amp convert`"""
+    """`amp convert`: ends with FAILED where the converted model fails its verification."""
     written = outputs.model_files(options.output, options.force)
     if options.report:
         written.append(outputs.output_file(options.report, [".json"], options.force, "--report"))
@@ -21,7 +24,10 @@ def convert(options):
     outputs.say(options, f"reading {files.symbol} and {files.params}")
     model = models.load(files)
     outputs.say(options, f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.target_dtype}")
-    *converted, record = converted_model(model, options)
+    *converted, record = converted_model(model, options, verify=options.verify)
+    if record.verified and record.verified["kept"]:
+        outputs.say(options, "nothing was written: the converted model failed its verification")
+        return FAILED
     converted[0] = with_tiling(converted[0], options.tiling_accum, options.tile_k)
     outputs.write_model(options.output, converted)
     if options.report:
@@ -29,26 +35,30 @@ def convert(options):
     facts = _facts(record)
     if options.json:
         outputs.print_json("convert", {**facts, "files": list(files), "wrote": written})
-        return
+        return None
     _print_facts(facts, options)
     print(f"wrote {' and '.join(written[:2])}")
     if options.report:
         print(f"wrote {written[2]}")
+    return None
 
 
-def converted_model(model, options):
+def converted_model(model, options, verify=False):
     """(Symbol, arguments, auxiliary states, ConversionReport)"""
     if "amp_cast" in model[0].tojson():
         warnings.warn("the model has casts already; this is what converting it again does", stacklevel=1)
     shapes, dtypes = types_of(options)
-    return conversion.convert_model(
-        *model,
-        {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
-        **_choices(options),
-        data=None if options.data is None else data_of_file(options.data, model),
-        input_shapes=shapes,
-        return_report=True,
-    )
+    with measuring():
+        return conversion.convert_model(
+            *model,
+            {name: dtypes.get(name, "float32") for name in {**shapes, **dtypes}},
+            **_choices(options),
+            data=None if options.data is None else data_of_file(options.data, model),
+            input_shapes=shapes,
+            verify=verify,
+            on_failure="keep",
+            return_report=True,
+        )
 
 
 def _choices(options):
@@ -77,6 +87,7 @@ def _facts(record):
         "parameters": totals["parameters"],
         "note": record.note_on_mxnet,
         "accuracy": record.accuracy,
+        "verified": record.verified,
     }
 
 
@@ -91,6 +102,9 @@ def _print_facts(facts, options):
     print(f"  parameter bytes:     {size_text(parameters['bytes_before'])} -> {size_text(parameters['bytes_after'])}")
     if facts["accuracy"]:
         _print_accuracy(facts["accuracy"])
+    if facts["verified"]:
+        samples = facts["verified"]["samples"]
+        print(f"  verified:            on {samples} samples no step adds more than one rounding")
     if facts["note"]:
         print(f"  note: {facts['note']}")
 
@@ -101,5 +115,6 @@ def _print_accuracy(facts):
         print(f"  error of outputs:    no conversion meets {goal:g}: what may be float32 is")
         return
     measured = f"{facts['measured_error']:.3g} measured, {facts['evaluations']} evaluations"
+    measured += ", interrupted" if facts["interrupted"] else ""
     print(f"  error of outputs:    {measured}, at most {goal:g} asked for")
     print(f"  kept for accuracy:   {len(facts['kept'])} nodes")

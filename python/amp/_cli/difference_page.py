@@ -38,4 +38,5 @@ def _table(title, header, rows):
 
 
 def _style(tag, text):
-    return "text-align: left" if tag == "th" else f"padding-right: 14px; color: {_COLOURS.get(text, 'black')}"
+    colour = "" if tag == "th" else f"; color: {_COLOURS.get(text, 'black')}"
+    return f"text-align: left; white-space: nowrap; padding-right: 14px{colour}"

@@ -6,6 +6,7 @@ import sys
 import time
 
 from .. import _core
+from .._trust.progress import watched
 
 
 class Progress:
@@ -48,6 +49,17 @@ class Progress:
 
 def _minutes(seconds):
     return f"{round(seconds) // 60}:{round(seconds) % 60:02d} min"
+
+
+@contextlib.contextmanager
+def measuring():
+    """Shows on a terminal how far the measurement inside is. It handles Ctrl-C itself."""
+    progress = Progress()
+    try:
+        with watched(progress.update if sys.stderr.isatty() else None):
+            yield
+    finally:
+        progress.end()
 
 
 @contextlib.contextmanager

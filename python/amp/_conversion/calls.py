@@ -10,8 +10,9 @@ from ..sym import Symbol, Variable, amp_cast
 def converted_model(sym, arg_params, aux_params, input_dtypes, input_shapes=None, target=None, **options):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict.
 
-    `target`, if any, is the accuracy that the extension looks for: {'squared_errors': {tensor: number}, 'limit':
-    number, 'rounded_to_nearest': weights with folded batch norms that are not rounded with compensation}.
+    `target`, if any, is the accuracy that the extension looks for: {'squared_errors': {tensor: number}, 'parts':
+    {tensor: {node that reads it: part of its error, of 1}}, 'limit': number, 'rounded_to_nearest': weights with folded
+    batch norms that are not rounded with compensation}.
     """
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")

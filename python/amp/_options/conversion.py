@@ -430,10 +430,10 @@ OPTIONS = {
         None,
         _data,
         "what the model will see, for `accuracy` and `verify`: an array (of a model with one input), {input: array}, "
-        "or an iterable of such "
-        "batches. The batches of an iterator are kept: several models run on them.",
+        "or an iterable of such batches. Several models run on them: of an iterator, which can be read once, the first "
+        "256 MiB are kept, and the rest is not read; whatever can be read again is, and nothing of it is kept.",
         "--data",
-        {"metavar": "FILE.npz", "help": "data of all inputs, an array for each, for --max-error"},
+        {"metavar": "FILE.npz", "help": "data of all inputs, an array for each, for --max-error and --verify"},
     ),
     "sensitivity": Option(
         None,

@@ -1,8 +1,9 @@
 """The option `accuracy` of conversions: the cheapest precision whose outputs are accurate enough, as measured.
 
 The extension finds the cheapest decision whose squared error, a sum of what single roundings add, is within a limit
-(AccuracySearch). Here the sums come from a sensitivity, and the limit from measurements: the measured error of one
-decision, divided by the predicted one, scales the limit of the next.
+(AccuracySearch). Here the sums come from a sensitivity, which predicts the error of each decision that is found better
+than its sum does: errors of parameters have signs. The measured error of one decision, divided by the predicted one,
+scales what the next may be predicted to have.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..base import ArgumentError, log
 from ..sym import Symbol
 from .data import batches, inputs_of_model
 from .measuring import Measure, Runner
+from .progress import part, tell
 from .sensitivity import sensitivity as sensitivity_of
 
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
 _MOST_EVALUATIONS = 4
 _NEAR = 0.85  # an error of this part of the goal is as near as a further evaluation would come
-# What is left of the limit after an evaluation that missed the goal: of the first choice for it, and of later ones.
-_MARGINS = (1.0, 0.95, 0.7, 0.7)
+# What is left of the aim after so many evaluations that missed the goal; the first one is of everything low.
+_MARGINS = (1.0, 1.0, 0.95, 0.8)
+_MOST_LIMITS = 6  # that are tried for one aim
+_PART_OF_SENSITIVITY = 0.25  # of the whole work, for those who watch it
 _MEASURED = {"error": "measured_error", "drop": "metric"}  # what is measured of a goal
 
 
@@ -36,6 +40,7 @@ class Found(NamedTuple):
 
     model: dict
     report: ConversionReport
+    predicted: float
     measured: float | None = None
 
     @property
@@ -104,6 +109,16 @@ class Folding(NamedTuple):
         }
 
 
+def _parts(readers):
+    """{node: the part of a tensor's squared error that this reader sees}"""
+    squares = {}
+    for reader in readers:
+        if reader["node"] is not None:  # an output of the model
+            squares[reader["node"]] = squares.get(reader["node"], 0.0) + reader["own"] ** 2
+    whole = math.fsum(squares.values())
+    return {node: square / whole for node, square in squares.items()} if whole else {}
+
+
 class Search:
     """Conversions of one model with limits on their squared errors, and those of them that were measured."""
 
@@ -112,7 +127,9 @@ class Search:
         self._foldings = [Folding.of(effects) for effects in table.effects if effects.compensated]
         self.squared_errors = {tensor["name"]: tensor["own"] ** 2 for tensor in table.tensors if tensor["own"]}
         self.squared_errors |= {folding.weight: folding.least**2 for folding in self._foldings}
-        self.evaluations = []
+        self._parts = {tensor["name"]: _parts(tensor["readers"]) for tensor in table.tensors if tensor["own"]}
+        self.evaluations, self.most_evaluations = [], _MOST_EVALUATIONS
+        self.interrupted, self.samples = False, None
 
     @property
     def everything(self):
@@ -123,11 +140,12 @@ class Search:
         """The cheapest conversion found within the limit; float32 for 0, and where there is none."""
         target = {
             "squared_errors": self.squared_errors,
+            "parts": self._parts,
             "limit": limit,
             "rounded_to_nearest": {folding.weight for folding in self._foldings if folding.rounding == "nearest"},
         }
         model = converted_model(*self._model, **self._options, target=target, report=True)
-        found = Found(model, report_of(model, self._model[1]))
+        found = Found(model, report_of(model, self._model[1]), math.nan)
         by_node = {folding.node: folding for folding in self._foldings}
         for facts in found.report.folded:
             if facts["into"] in by_node:
@@ -138,17 +156,43 @@ class Search:
                 f"sensitivity: the model has no tensor {min(unknown)!r}; compute it for this model, with the same "
                 "fold_batch_norm"
             )
-        return found
+        return found._replace(predicted=self._table.predict(found.report))
+
+    def within(self, aim):
+        """The cheapest conversion found whose predicted error is at most `aim`; else float32."""
+        if aim == math.inf:
+            return self.convert(self.everything)
+        low, high, limit, best = 0.0, self.everything, aim**2, None
+        for _ in range(_MOST_LIMITS):
+            found = self.convert(limit)
+            if found.predicted <= aim:
+                low, best = limit, found if best is None or found.cost < best.cost else best
+            else:
+                high = found.squared_error  # larger limits may find the same again
+            if _NEAR * aim <= found.predicted <= aim or not found.is_reached or _NEAR * high <= low:
+                break
+            limit = _next_limit(found, limit, aim, low, high)
+        return best or self.convert(0)
 
     def evaluate(self, found, measure):
         """The same with what `measure`, a function of a model, says of it."""
         model = Symbol(found.model["symbol"]), found.model["arguments"], found.model["auxiliary_states"]
-        self.evaluations.append(found._replace(measured=measure(model)))
+        with part(min(len(self.evaluations) / self.most_evaluations, 1.0), 1 / self.most_evaluations):
+            self.evaluations.append(found._replace(measured=measure(model)))
         log("accuracy: measured %.3g", self.evaluations[-1].measured)
         return self.evaluations[-1]
 
+    def interrupt(self):
+        """Notes that ctrl-C ended the search, with what was measured."""
+        self.interrupted = True
+        warnings.warn(
+            f"accuracy: interrupted: this is the best conversion of {len(self.evaluations)} that were measured",
+            stacklevel=7,
+        )
+
     def result(self, best, goal, is_reached):
         """(the extension's dict, the report), which says how `best` was found."""
+        tell(1.0)
         if not is_reached:
             text = ", ".join(f"{name} {number:g}" for name, number in goal.items())
             warnings.warn(f"accuracy: no conversion meets {text}: what may be float32 is", stacklevel=6)
@@ -157,8 +201,10 @@ class Search:
         best.report._facts["accuracy"] = {
             "goal": goal,
             "reached": is_reached,
+            "interrupted": self.interrupted,
+            "samples": self.samples,
             "evaluations": len(self.evaluations),
-            "predicted_error": self._table.predict(best.report),
+            "predicted_error": best.predicted,
             measured: best.measured,
             "kept": best.kept,
             "curve": curve,
@@ -167,7 +213,7 @@ class Search:
 
     def _curve(self, best, measured):
         """What was measured, and what else the search found, by predicted error."""
-        points = [self._point(f.cost, self._table.predict(f.report), f, measured) for f in self.evaluations]
+        points = [self._point(f.cost, f.predicted, f, measured) for f in self.evaluations]
         known = {found.squared_error for found in self.evaluations}
         others = [p for p in best.report.accuracy["curve"] if p["squared_error"] not in known]
         points += [self._point(p["cost"], math.sqrt(p["squared_error"]), best, measured, False) for p in others]
@@ -185,46 +231,64 @@ class Search:
 def convert_to_target(model, accuracy, data, sensitivity, **options):
     """(what `converted_model` returns, its report with `accuracy`) of the options of `convert_model`.
 
-    `data` is a list of batches, {input: array}, or None where no error is measured.
+    `data` are Reruns, or None where no error is measured.
     """
     if options["training"]:
         raise ArgumentError("accuracy: expected training=False: parameters that training moves have no fixed errors")
     folds = options["fold_batch_norm"] is not False
     if sensitivity is None:
         target = target_name(options["target_dtype"])
-        sensitivity = sensitivity_of(*model, data, fold_batch_norm=folds, target_dtype=target)
+        with part(0, _PART_OF_SENSITIVITY):
+            sensitivity = sensitivity_of(*model, data, fold_batch_norm=folds, target_dtype=target)
     search = Search(model, options, sensitivity)
-    if "error" in accuracy:
-        return _for_error(search, accuracy["error"], Measure(model, sensitivity, data, folds))
-    return _for_metric(search, accuracy["drop"], Metric(accuracy["metric"], inputs_of_model(model)))
+    with part(_PART_OF_SENSITIVITY, 1 - _PART_OF_SENSITIVITY):
+        if "error" in accuracy:
+            return _for_error(search, accuracy["error"], Measure(model, sensitivity, data, folds))
+        return _for_metric(search, accuracy["drop"], Metric(accuracy["metric"], inputs_of_model(model)))
 
 
 # ---- an error of the outputs ----
 
 
 def _for_error(search, goal, measure):
-    limit, misses = search.everything, 0
-    while len(search.evaluations) < _MOST_EVALUATIONS:
-        found = search.convert(limit)
-        if found.is_float32 or not found.is_reached or any(map(found.is_same, search.evaluations)):
-            break
-        last = search.evaluate(found, measure)
-        misses += last.measured > goal
-        met = misses < len(search.evaluations)
-        is_near = _NEAR * goal <= last.measured <= goal
-        if met and (is_near or not last.measured or len(search.evaluations) in (1, 3)):
-            break  # an error of 0 says nothing of the scale
-        limit = _next_limit(last, goal, misses)
-    if found.is_float32 and not search.evaluations:  # nothing may be rounded
+    found = None
+    try:
+        found = _evaluate_for_error(search, goal, measure)
+    except KeyboardInterrupt:
+        if not search.evaluations:
+            raise
+        search.interrupt()
+    search.samples = measure.samples
+    if not search.evaluations and found.is_float32:  # nothing may be rounded
         return search.result(found._replace(measured=0.0), {"error": goal}, True)
     met = [one for one in search.evaluations if one.measured <= goal]
     best = min(met, key=lambda one: one.cost) if met else search.convert(0)
     return search.result(best, {"error": goal}, bool(met))
 
 
-def _next_limit(last, goal, misses):
-    scale = last.measured / math.sqrt(last.squared_error) if last.squared_error else math.inf
-    return (goal / scale) ** 2 * _MARGINS[max(misses, 1) - 1]
+def _next_limit(found, limit, aim, low, high):
+    """Between `low` and `high`: what the error of `found` at `limit` lets one expect to meet the aim, or their mean."""
+    guess = limit * (aim / found.predicted) ** 2 if found.predicted else 2 * limit
+    return guess if low < guess < high else math.sqrt(max(low, high / 16) * high)
+
+
+def _evaluate_for_error(search, goal, measure):
+    """Evaluates until the goal is met closely enough. Returns the last conversion that the search found."""
+    aim, misses = math.inf, 0
+    while True:
+        found = search.within(aim)
+        if found.is_float32 or not found.is_reached or any(map(found.is_same, search.evaluations)):
+            return found
+        last = search.evaluate(found, measure)
+        if measure.interrupted:
+            raise KeyboardInterrupt
+        misses += last.measured > goal
+        met = misses < len(search.evaluations)
+        is_near = _NEAR * goal <= last.measured <= goal
+        is_enough = met and (is_near or not last.measured or len(search.evaluations) in (1, 3))
+        if is_enough or len(search.evaluations) == _MOST_EVALUATIONS:
+            return found  # an error of 0 says nothing of the scale
+        aim = goal * last.predicted / last.measured * _MARGINS[misses]
 
 
 # ---- a metric of the caller ----
@@ -246,17 +310,27 @@ class Metric:
 
 
 def _for_metric(search, drop, metric):
-    """The cheapest decision by bisection, which takes for granted that more error is no better."""
     float32 = search.evaluate(search.convert(0), metric)
+    try:
+        _bisect(search, float32, drop, metric)
+    except KeyboardInterrupt:
+        search.interrupt()
+    enough = [found for found in search.evaluations[1:] if found.measured >= float32.measured - drop]
+    best = enough[-1] if enough else float32
+    is_reached = bool(enough) or search.convert(search.everything).is_float32  # nothing may be rounded
+    return search.result(best, {"drop": drop}, is_reached)
+
+
+def _bisect(search, float32, drop, metric):
+    """Looks for the cheapest decision, and takes for granted that more error is no better."""
     curve = [point["squared_error"] for point in float32.report.accuracy["curve"]]
-    best, low, high = float32, 0, len(curve)
+    low, high = 0, len(curve)
+    search.most_evaluations = 2 + math.ceil(math.log2(high))
     at = high - 1  # the cheapest one first
     while low < at < high:
         found = search.evaluate(search.convert(curve[at] * (1 + 1e-9)), metric)
         if found.measured >= float32.measured - drop:
-            best, low = found, at
+            low = at
         else:
             high = at
         at = (low + high) // 2
-    is_reached = best is not float32 or search.convert(search.everything).is_float32  # nothing may be rounded
-    return search.result(best, {"drop": drop}, is_reached)

@@ -12,8 +12,9 @@ from .._paths import write_file
 from ..base import ArgumentError, log
 from ..executor import Executor
 from .compared import Measurement
-from .data import first_and_rest, inputs_of_model, types_of
+from .data import count_of, first_and_rest, inputs_of_model, types_of
 from .graph import CASTS
+from .progress import told
 from .reference import OpenModel, as_model, float32_reference
 from .runs import FullRun, StoredRun, as_bound
 
@@ -191,7 +192,7 @@ def compare(
     measurement = Measurement(reference, opened, run, own, shares)
     interrupted = False
     try:
-        for inputs in rest:
+        for inputs in told(rest, count_of(data)):
             measurement.add(inputs)
             log("compared batch %d", measurement.batches)
     except KeyboardInterrupt:

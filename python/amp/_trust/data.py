@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     OnFailure: TypeAlias = Literal["raise", "keep"]
 
 
+KEPT_BYTES = 1 << 28  # of an iterator, for several runs
+
+
 def inputs_of_model(model):
     """Names of the arguments that have no array, in the order of the symbol."""
     symbol, args, _ = model[:3]
@@ -58,9 +61,41 @@ def first_and_rest(data, inputs):
     return first, itertools.chain([first], every)
 
 
-def kept_batches(data, inputs):
-    """A list of all batches, for several runs of them; see `batches`. Arrays are those of the caller."""
-    return list(batches(data, inputs))
+class Reruns:
+    """Batches that several runs read, {input: array} each; see `batches`.
+
+    What can be read again is: nothing of it is kept. Of an iterator, which can be read once, the first batches are
+    copied, up to KEPT_BYTES and at least one; the rest is not read, and `is_cut` says that there was more.
+    """
+
+    def __init__(self, data, inputs):
+        self._data, self._inputs, self.is_cut = data, inputs, False
+        if isinstance(data, Iterator):
+            self._data = self._first(data)
+        self.first = next(iter(self))  # raises for what is no data
+        self.count = count_of(self._data)
+
+    def _first(self, data):
+        kept, size = [], 0
+        for batch in batches(data, self._inputs):
+            size += sum(array.size * array.dtype.itemsize for array in batch.values())
+            self.is_cut = bool(kept) and size > KEPT_BYTES
+            if self.is_cut:
+                break
+            kept.append({name: array.copy() for name, array in batch.items()})  # iterators may use arrays again
+        return kept
+
+    def __iter__(self):
+        return batches(self._data, self._inputs)
+
+
+def count_of(data):
+    """How many batches `data` has; None where that is not known before they are read."""
+    if isinstance(data, Reruns):
+        return data.count
+    if _is_batch(data):
+        return 1
+    return len(data) if hasattr(data, "__len__") else None
 
 
 def batches(data, inputs):
@@ -78,7 +113,7 @@ def batches(data, inputs):
 
 
 def _each(data):
-    if isinstance(data, Mapping) or hasattr(data, "__array__") or hasattr(data, "__dlpack__"):
+    if _is_batch(data):
         return [data]
     if isinstance(data, (list, tuple, Iterator)) or hasattr(data, "__iter__") and not isinstance(data, str):
         return data
@@ -96,6 +131,10 @@ def _named(batch, inputs):
     if unknown:
         raise ArgumentError(f"data: the model has no input {unknown[0]!r}; its inputs are {', '.join(inputs)}")
     return {name: readable(array, f"data[{name!r}]") for name, array in batch.items()}
+
+
+def _is_batch(data):
+    return isinstance(data, Mapping) or hasattr(data, "__array__") or hasattr(data, "__dlpack__")
 
 
 def _type(value):

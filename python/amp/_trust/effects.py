@@ -28,7 +28,7 @@ class Reader(NamedTuple):
 
 
 class Effects:
-    """The effects of rounding one tensor: `kind` is 'input', 'result' or 'parameter'.
+    """The effects of rounding one tensor: `kind` is 'input', 'result' or 'parameter', or what is made of those alone.
 
     `plain[i]` and `behind[i]`, vectors of equal length, are what reader i sees: where the tensor's node reads float32,
     and where it reads rounded inputs (an operator that only moves data adds nothing then). Both are divided by the
@@ -46,6 +46,12 @@ class Effects:
     def add(self, form, reader, numbers):
         """Appends numbers of some samples to what `reader` sees of a form, 'plain', 'behind' or 'compensated'."""
         self._parts[form].setdefault(reader, []).append(numbers)
+
+    def keep(self, count):
+        """Forgets all but the first `count` numbers that each reader was given."""
+        for readers in self._parts.values():
+            for parts in readers.values():
+                del parts[count:]
 
     def finish(self):
         """Joins the numbers of all samples."""
@@ -76,7 +82,7 @@ class EffectTable:
         self._adjoints = Adjoints(reference, outputs, self._groups)
         self.effects = {e: self._effects_of(e, self._edges_of(e)) for e in self._entries}
         self.effects |= {e: self._effects_of(e, edges) for e, edges in self._changes.edges.items()}
-        self.samples = 0
+        self.samples = self._passes = 0
 
     def _watched(self):
         """Entries whose adjoints are needed: those that are rounded, and those that parameters change."""
@@ -89,9 +95,9 @@ class EffectTable:
 
     def _effects_of(self, entry, edges):
         node = self._graph.nodes[entry[0]]
-        kind = "result"
-        if node.is_variable:
-            kind = "parameter" if node.name in self._reference.arrays else "input"
+        kind = "result" if self._reference.depends_on_data[entry[0]] else "parameter"
+        if node.is_variable and node.name not in self._reference.arrays:
+            kind = "input"
         return Effects(entry, self._graph.name_of(entry), node, kind, [self._reader(edge) for edge in edges])
 
     def _reader(self, edge):
@@ -101,7 +107,17 @@ class EffectTable:
         return Reader(self._graph.nodes[reader].name, self._graph.slots[reader][slot])
 
     def add(self, inputs, passes, generator):
-        """Adds the samples of one batch, {input: array}."""
+        """Adds the samples of one batch, {input: array}. What interrupts it leaves what was added before."""
+        try:
+            self._add(inputs, passes, generator)
+        except BaseException:
+            for effects in self.effects.values():
+                effects.keep(self._passes)
+            raise
+        self._passes += passes
+        self.samples += batch_size(inputs)
+
+    def _add(self, inputs, passes, generator):
         run = _ReferenceRun(self._reference, self._watched(), self._outputs, self._changes, inputs)
         errors = self._errors(run)
         heads = HeadGradients(
@@ -109,7 +125,6 @@ class EffectTable:
         )
         for k in range(passes):
             self._add_pass(run, errors, list(heads.of_pass(k)), np.sqrt(heads.numbers))
-        self.samples += run.size
 
     def finish(self):
         """The Effects in the order of the graph."""
@@ -190,29 +205,34 @@ class Change(NamedTuple):
         return f"~{self.form}{self.parameter[0]}"
 
 
-class ParameterChanges:
-    """What changes where one reader of a parameter reads it rounded.
+def _made_of_parameters(reference):
+    """{node: array} of the first results of operators that read parameters, or such results, and nothing else."""
+    graph, made = reference.graph, set()
+    for i, node in enumerate(graph.nodes):
+        is_parameter = node.is_variable and node.name in reference.args
+        is_made = not node.is_variable and node.inputs and all(source in made for source, _ in node.inputs)
+        made |= {i} if is_parameter or is_made else set()
+    operators = [i for i in sorted(made) if not graph.nodes[i].is_variable]
+    if not operators:
+        return {}
+    return dict(zip(operators, bound(graph.symbol_of([(i, 0) for i in operators]), reference.arrays, {})({})))
 
-    `edges` is {entry of a parameter: its edges}, `arrays` {variable: rounded parameter}. An edge changes the results of
+
+class ParameterChanges:
+    """What changes where one reader of a parameter, or of what operators make of parameters alone, reads it rounded.
+
+    `edges` is {entry: its edges}, `arrays` {variable: rounded array}. An edge changes the results of
     the first nodes behind it that depend on data: the reader, or what a reader of parameters alone leads to.
     """
 
     def __init__(self, reference, target):
         self._graph, self._depends = reference.graph, reference.depends_on_data
         self.arrays, self.edges, self._behind = {}, {}, {}
-        folded = set(reference.folded.values())
+        computed = _made_of_parameters(reference)
         for i, node in enumerate(self._graph.nodes):
-            array = reference.args.get(node.name) if node.is_variable else None
-            if array is None or array.dtype != np.float32:
-                continue
-            edges = [e for e in self._graph.readers.get((i, 0), []) if self._leads_to_data(e)]
-            if not edges:
-                continue
-            self.edges[i, 0] = edges
-            self.arrays[f"~plain{i}"] = rounded(widened(array), target)
-            if self._graph.nodes[edges[0][0]].name in folded:
-                found = _core.rounded_with_compensation(reference.symbol._handle, node.name, array, target)
-                self.arrays |= {} if found is None else {f"~compensated{i}": found}
+            array = reference.args.get(node.name) if node.is_variable else computed.get(i)
+            if array is not None and array.dtype == np.float32:
+                self._add(reference, i, array, target)
         self.changed_entries = [
             (i, k)
             for edges in self.edges.values()
@@ -220,6 +240,17 @@ class ParameterChanges:
             for i in self._behind[edge][1]
             for k in range(len(self._graph.outputs[i]))
         ]
+
+    def _add(self, reference, i, array, target):
+        node = self._graph.nodes[i]
+        edges = [e for e in self._graph.readers.get((i, 0), []) if self._leads_to_data(e)]
+        if not edges:
+            return
+        self.edges[i, 0] = edges
+        self.arrays[f"~plain{i}"] = rounded(widened(array), target)
+        if node.is_variable and self._graph.nodes[edges[0][0]].name in set(reference.folded.values()):
+            found = _core.rounded_with_compensation(reference.symbol._handle, node.name, array, target)
+            self.arrays |= {} if found is None else {f"~compensated{i}": found}
 
     def _leads_to_data(self, edge):
         """Whether results that depend on data change; notes the constant nodes on the way and those first nodes."""

@@ -1,12 +1,16 @@
 """Runs of a model on batches, and the error of its outputs against float32."""
 
+import copy
+
 import numpy as np
 
 from ..base import GraphError
 from ..sym import Group
 from .data import types_of
 from .intake import Intake
+from .progress import told
 from .reference import bound, float32_reference
+from .samples import batch_size
 
 
 class Runner:
@@ -44,21 +48,30 @@ class Measure:
 
     It is the root mean square of the errors of the tensors that `table` looks at, each relative to its own root mean
     square, over all their numbers; the reference is the float32 model with folded batch norms. It is infinite where
-    the conversion has a NaN or an infinity that float32 does not have.
+    the conversion has a NaN or an infinity that float32 does not have. `batches` are Reruns. Ctrl-C ends a call with
+    what was measured of the batches until then; `interrupted` says so, and `samples` how many there were.
     """
 
     def __init__(self, model, table, batches, folds):
         self._names, self._batches = table.outputs, batches
-        reference = float32_reference(model, types_of(batches[0]), folds)
+        self.samples, self.interrupted = 0, False
+        reference = float32_reference(model, types_of(batches.first), folds)
         self._reference = Runner(reference.symbol, reference.arrays, self._names)
 
     def __call__(self, low):
         symbol, args, aux = low
         run = Runner(symbol, {**args, **aux}, self._names)
-        sums = [_Sums() for _ in self._names]
-        for batch in self._batches:
-            for one, before, after in zip(sums, self._reference(batch), run(batch)):
-                one.add(before, after)
+        sums, self.samples = [_Sums() for _ in self._names], 0
+        try:
+            for batch in told(self._batches, self._batches.count):
+                added = [copy.copy(one) for one in sums]  # an interrupted batch leaves the sums as they were
+                for one, before, after in zip(added, self._reference(batch), run(batch)):
+                    one.add(before, after)
+                sums, self.samples = added, self.samples + batch_size(batch)
+        except KeyboardInterrupt:
+            if not self.samples:
+                raise
+            self.interrupted = True
         return float(np.sqrt(sum(one.relative_square() for one in sums) / sum(one.count for one in sums)))
 
 

@@ -33,7 +33,7 @@ def sensitivity_page(sensitivity, title):
     largest = sorted(tensors, key=lambda row: -row["own"])[:_SHOWN]
     rows = [Bar(row["name"], row["name"], [(row["own"], _POSITIVE)], f"{row['own']:.1e}") for row in largest]
     cells = [
-        [(row["name"],) * 2, (row["op"],) * 2, (row["kind"],) * 2, _number(row["own"]), _number(len(row["readers"]))]
+        [(row["name"],) * 2, (_op(row),) * 2, (row["kind"],) * 2, _number(row["own"]), _number(len(row["readers"]))]
         for row in tensors
     ]
     body = [
@@ -74,8 +74,14 @@ def _share_bars(rows):
 
 def _row(row):
     kind = row.get("kind", "parameter")
-    words = [(row["name"],) * 2, (row.get("op", ""),) * 2, (kind,) * 2, (row["dtype"],) * 2]
+    words = [(row["name"],) * 2, (_op(row),) * 2, (kind,) * 2, (row["dtype"],) * 2]
     return [*words, *(_number(row.get(key)) for key in (*_NUMBERS, "zeros_changed", "sample"))]
+
+
+def _op(row):
+    """The operator; '' for variables."""
+    op = row.get("op", "")
+    return "" if op == "null" else op
 
 
 def _number(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs
 from .data import samples_of, types_of
 from .effects import EffectTable, Reader
+from .progress import told
 from .reference import as_model, float32_reference
 from .samples import batch_size
 
@@ -66,8 +68,9 @@ class Sensitivity:
     def tensors(self) -> list[dict[str, Any]]:
         """Dicts with name, node, op, kind, own and readers, in the order of the graph.
 
-        kind is 'input', 'result' or 'parameter'. own is the outputs' error where this tensor alone is rounded, for all
-        its readers; readers are dicts with node (None: an output of the model), input and own, of this reader alone.
+        kind is 'input', 'result' or 'parameter'; the last one is what operators make of parameters alone, too. own is
+        the outputs' error where this tensor alone is rounded, for all its readers; readers are dicts with node (None:
+        an output of the model), input and own, of this reader alone.
         """
         return [_facts_of(effects) for effects in self.effects]
 
@@ -173,7 +176,7 @@ def sensitivity(
     outputs, to first order.
 
     - `data`: an array (of a model with one input), {input: array}, or an iterable of such batches, which is read until
-      there are `samples` samples.
+      there are `samples` samples. Ctrl-C ends it: the result is of the batches that were measured until then.
     - `outputs`: names of tensors to look at instead of the outputs, such as logits in front of a softmax.
     - `samples`: how many numbers are averaged, samples times head gradients, at least.
     - `seed`: of the head gradients.
@@ -197,8 +200,13 @@ def sensitivity(
     table = EffectTable(reference, chosen.entries, target_dtype, _candidates(reference, dtypes))
     passes = _passes(samples, sum(map(batch_size, collected)))
     generator = np.random.default_rng(seed)
-    for batch in collected:
-        table.add(reference.taken(batch), passes, generator)
+    try:
+        for batch in told(collected, len(collected)):
+            table.add(reference.taken(batch), passes, generator)
+    except KeyboardInterrupt:
+        if not table.samples:
+            raise
+        warnings.warn(f"sensitivity: interrupted: this is of the first {table.samples} samples", stacklevel=2)
     return Sensitivity(table.finish(), _facts(reference, chosen, table, target_dtype))
 
 

@@ -39,12 +39,14 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
   return categories;
 }
 
-// {"squared_errors": {tensor: number}, "limit": number, "rounded_to_nearest": weights}
+// {"squared_errors": {tensor: number}, "parts": {tensor: {node: number}}, "limit": number, "rounded_to_nearest":
+// weights}
 void ReadAccuracy(const py::dict& options, ConvertOptions* result) {
   const auto given = ValueOf<py::dict>(options, "accuracy");
   if (!given) return;
   result->accuracy = ErrorTarget{};
   result->accuracy->squared_errors = (*given)["squared_errors"].cast<std::map<std::string, double>>();
+  result->accuracy->parts = (*given)["parts"].cast<std::map<std::string, std::map<std::string, double>>>();
   result->accuracy->limit = (*given)["limit"].cast<double>();
   result->rounded_to_nearest = (*given)["rounded_to_nearest"].cast<std::set<std::string>>();
 }

@@ -39,6 +39,10 @@ struct ErrorTarget {
   // Tensor -> what rounding it alone to the target adds to the mean square of the outputs' errors. The sum over all
   // that a decision rounds is its squared error. Tensors without an entry add nothing.
   std::map<std::string, double> squared_errors = {};
+  // Tensor -> node that reads it -> which part of its squared error there is where that node alone reads it rounded.
+  // Parts of a tensor sum to 1. A tensor without parts, and one that is an output or is read through a cast of the
+  // model, is paid as a whole.
+  std::map<std::string, std::map<std::string, double>> parts = {};
   // The largest squared error; at 0 nothing is rounded that need not be. Absent: as `price` says.
   std::optional<double> limit = {};
   // What a squared error of 1 costs: picoseconds, or casts where these are minimised.

@@ -11,8 +11,9 @@
 
 namespace amp {
 
-// A float32 tensor whose rounding adds an error, once however many read it rounded. It is rounded where its node writes
-// it low or a reader reads it low. A node that commutes with rounding adds no error of its own where it is low.
+// A float32 tensor whose rounding adds an error, once however many of these readers read it rounded. It is rounded
+// where its node writes it low or a reader reads it low. A node that commutes with rounding adds no error of its own
+// where it is low. A tensor whose readers see parts of its error has a point for each.
 struct RoundingPoint {
   double squared_error = 0;
   Choice writer = Choice::High();  // of the tensor, or of its node where that commutes with rounding

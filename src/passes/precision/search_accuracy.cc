@@ -13,11 +13,11 @@ namespace {
 // are large, because prices are to exceed all of them by far.
 constexpr Capacity kMaxParts = 1 << 12, kMaxCost = Capacity{1} << 44;
 constexpr int kCutsAlongPrices = 12;
-constexpr std::size_t kCutsOfCurve = 32, kCutsOfFill = 512;
+constexpr std::size_t kCutsOfCurve = 32, kCutsAmongNeighbours = 2048;
 // Cuts of large graphs take long: the work of a search is so many choices in all.
 constexpr std::size_t kChoicesInAll = 1'000'000;
 // A choice that is made low takes others along that pay at the same price. At a higher price it takes fewer along.
-constexpr double kPricesOfFill[] = {1.001, 2, 8};
+constexpr double kPricesOfNeighbours[] = {1.001, 2, 8};
 constexpr double kMaxPrice = 1e17;  // of all roundings together, in parts
 
 void RequireNonNegative(const char* what, const std::string& name, double value) {
@@ -39,6 +39,9 @@ AccuracySearch::AccuracySearch(CutProblem problem, std::size_t num_decisions, st
       points_(std::move(points)),
       parts_(std::clamp<Capacity>(kMaxCost / std::max<Capacity>(problem_.CostOfAllHigh(), 1), 1, kMaxParts)) {
   for (const auto& [name, error] : target.squared_errors) RequireNonNegative("the squared error of ", name, error);
+  for (const auto& [name, parts] : target.parts) {
+    for (const auto& part : parts) RequireNonNegative("a part of the squared error of ", name, part.second);
+  }
   RequireNonNegative("the price", "", target.price);
   if (target.limit) RequireNonNegative("the limit", "", *target.limit);
   problem_.MultiplyCosts(parts_);
@@ -65,10 +68,12 @@ AccuracySearch::Found AccuracySearch::Evaluated(CutProblem::Solution solution, C
   return found;
 }
 
-AccuracySearch::Found AccuracySearch::Solve(double price, const std::vector<std::int32_t>& low) const {
+AccuracySearch::Found AccuracySearch::Solve(double price, const Fixed& fixed) const {
   CutProblem problem = problem_;
   for (const RoundingPoint& point : points_) point.AddTo(&problem, PriceOf(price, point.squared_error));
-  for (const std::int32_t number : low) problem.AddCost(Choice::Open(number), 0, static_cast<Capacity>(kMaxPrice));
+  constexpr Capacity kNever = static_cast<Capacity>(kMaxPrice);
+  for (const std::int32_t number : fixed.low) problem.AddCost(Choice::Open(number), 0, kNever);
+  for (const std::int32_t number : fixed.high) problem.AddCost(Choice::Open(number), kNever, 0);
   CutProblem::Solution solution = problem.Solve();
   Capacity paid = 0;
   for (const RoundingPoint& point : points_) {
@@ -93,8 +98,8 @@ double AccuracySearch::SlopeOf(const Found& cheap, const Found& accurate) const 
   return std::min(slope, HighestPrice());
 }
 
-AccuracySearch::Found AccuracySearch::Try(double price, const std::vector<std::int32_t>& low) {
-  Found found = Solve(price, low);
+AccuracySearch::Found AccuracySearch::Try(double price, const Fixed& fixed) {
+  Found found = Solve(price, fixed);
   ++num_cuts_;
   found_.push_back({found.cost, found.squared_error});
   return found;
@@ -104,7 +109,7 @@ AccuracySearch::Found AccuracySearch::Try(double price, const std::vector<std::i
 double AccuracySearch::Narrow(double limit, Found* within, Found* beyond) {
   double price = SlopeOf(*beyond, *within);
   for (int i = 0; i < kCutsAlongPrices; ++i) {
-    Found found = Try(price);
+    Found found = Try(price, {});
     if (!IsBelow(found, price, *beyond)) break;
     (found.squared_error <= limit ? *within : *beyond) = std::move(found);
     price = SlopeOf(*beyond, *within);
@@ -112,43 +117,94 @@ double AccuracySearch::Narrow(double limit, Found* within, Found* beyond) {
   return price;
 }
 
-std::vector<std::int32_t> AccuracySearch::LowDecisions(const Found& found) const {
-  std::vector<std::int32_t> low;
+AccuracySearch::Numbers AccuracySearch::LowDecisions(const Found& found) const {
+  Numbers low;
   for (std::int32_t n = 0; n < static_cast<std::int32_t>(num_decisions_); ++n) {
     if (found.solution.low[n]) low.push_back(n);
   }
   return low;
 }
 
-// The cheapest solution in which these are low, as far as prices find one within the limit.
-std::optional<AccuracySearch::Found> AccuracySearch::TryWithin(double limit, double price,
-                                                               const std::vector<std::int32_t>& low) {
-  for (const double factor : kPricesOfFill) {
-    Found found = Try(std::min(factor * price, HighestPrice()), low);
+// The cheapest solution in which these are fixed, as far as prices find one within the limit.
+std::optional<AccuracySearch::Found> AccuracySearch::TryWithin(double limit, double price, const Fixed& fixed) {
+  for (const double factor : kPricesOfNeighbours) {
+    if (IsOutOfCuts()) return std::nullopt;
+    Found found = Try(std::min(factor * price, HighestPrice()), fixed);
     if (found.squared_error <= limit) return found;
   }
   return std::nullopt;
 }
 
-AccuracySearch::Found AccuracySearch::Fill(double price, double limit, Found within, const Found& beyond) {
-  const int last = num_cuts_ + static_cast<int>(CutsOf(problem_, kCutsOfFill));
-  while (true) {
-    std::vector<std::int32_t> low = LowDecisions(within);
+// The decisions among `numbers` that save something where they alone become low, the best first.
+std::vector<AccuracySearch::Candidate> AccuracySearch::Candidates(double limit, double price, const Found& from,
+                                                                  const Numbers& numbers) {
+  std::vector<Candidate> candidates;
+  Fixed fixed{LowDecisions(from), {}};
+  for (const std::int32_t n : numbers) {
+    if (from.solution.low[n]) continue;
+    fixed.low.push_back(n);
+    const std::optional<Found> found = TryWithin(limit, price, fixed);
+    fixed.low.pop_back();
+    if (!found || found->cost >= from.cost) continue;
+    const double added = std::max(found->squared_error - from.squared_error, 1e-300);
+    candidates.push_back({n, static_cast<double>(from.cost - found->cost) / added});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+  return candidates;
+}
+
+// Makes decisions low, one after the other, while that saves something within the limit; but not `never`.
+AccuracySearch::Found AccuracySearch::Fill(double limit, double price, Found within, const Numbers& numbers,
+                                           std::optional<std::int32_t> never) {
+  for (const Candidate& candidate : Candidates(limit, price, within, numbers)) {
+    if (within.solution.low[candidate.number] || candidate.number == never) continue;
+    Fixed fixed{LowDecisions(within), {}};
+    fixed.low.push_back(candidate.number);
+    if (never) fixed.high.push_back(*never);
+    std::optional<Found> found = TryWithin(limit, price, fixed);
+    if (found && found->cost < within.cost) within = std::move(*found);
+  }
+  return within;
+}
+
+// Makes decisions high, one after the other, the one that costs the least for its error first, until the limit holds.
+AccuracySearch::Found AccuracySearch::Drop(double limit, double price, Found beyond) {
+  while (beyond.squared_error > limit) {
+    const Numbers low = LowDecisions(beyond);
     std::optional<Found> best;
-    const auto gain = [&](const Found& f) {
-      return static_cast<double>(within.cost - f.cost) / std::max(f.squared_error - within.squared_error, 1e-300);
+    const auto loss = [&](const Found& f) {
+      return static_cast<double>(f.cost - beyond.cost) / (beyond.squared_error - f.squared_error);
     };
-    for (const std::int32_t n : LowDecisions(beyond)) {
-      if (within.solution.low[n] || num_cuts_ >= last) continue;
-      low.push_back(n);
-      std::optional<Found> found = TryWithin(limit, price, low);
-      low.pop_back();
-      const bool is_better = found && found->cost < within.cost && (!best || gain(*found) > gain(*best));
+    for (std::size_t i = 0; i < low.size() && !IsOutOfCuts(); ++i) {
+      Fixed fixed{low, {low[i]}};
+      fixed.low.erase(fixed.low.begin() + static_cast<std::ptrdiff_t>(i));
+      Found found = Try(price, fixed);
+      const bool is_better = found.squared_error < beyond.squared_error && (!best || loss(found) < loss(*best));
       if (is_better) best = std::move(found);
     }
-    if (!best) return within;
-    within = std::move(*best);
+    if (!best) return AllHigh();
+    beyond = std::move(*best);
   }
+  return beyond;
+}
+
+// Makes single decisions high and fills the room, as long as that saves something.
+AccuracySearch::Found AccuracySearch::Exchange(double limit, double price, Found within, const Numbers& numbers) {
+  for (bool is_better = true; is_better;) {
+    is_better = false;
+    const Numbers low = LowDecisions(within);
+    for (std::size_t i = 0; i < low.size() && !is_better && !IsOutOfCuts(); ++i) {
+      Fixed fixed{low, {low[i]}};
+      fixed.low.erase(fixed.low.begin() + static_cast<std::ptrdiff_t>(i));
+      std::optional<Found> without = TryWithin(limit, price, fixed);
+      if (!without) continue;
+      Found found = Fill(limit, price, std::move(*without), numbers, low[i]);
+      is_better = found.cost < within.cost;
+      if (is_better) within = std::move(found);
+    }
+  }
+  return within;
 }
 
 // The solutions between two, which no line between others passes below.
@@ -159,7 +215,7 @@ void AccuracySearch::Trace(const Found& cheap, const Found& accurate) {
     const auto [from, to] = gaps[i];
     if (from.squared_error <= to.squared_error || from.cost >= to.cost) continue;
     const double price = SlopeOf(from, to);
-    const Found found = Try(price);
+    const Found found = Try(price, {});
     if (!IsBelow(found, price, from)) continue;
     gaps.emplace_back(from, found);
     gaps.emplace_back(found, to);
@@ -169,15 +225,19 @@ void AccuracySearch::Trace(const Found& cheap, const Found& accurate) {
 AccuracySearch::Found AccuracySearch::Within(double limit, Found cheapest) {
   Found high = AllHigh();
   for (const Found* known : {&cheapest, &high}) found_.push_back({known->cost, known->squared_error});
-  Found accurate = Try(HighestPrice());
+  Found accurate = Try(HighestPrice(), {});
   Trace(cheapest, accurate);
   if (limit == 0) return high;
   if (cheapest.squared_error <= limit) return cheapest;
   if (high.squared_error > limit) return high;
+  const Numbers numbers = LowDecisions(cheapest);
   Found beyond = std::move(cheapest);
   if (accurate.squared_error > limit) beyond = std::exchange(accurate, std::move(high));
   const double price = Narrow(limit, &accurate, &beyond);
-  return Fill(price, limit, std::move(accurate), beyond);
+  last_cut_ = num_cuts_ + static_cast<int>(CutsOf(problem_, kCutsAmongNeighbours));
+  Found filled = Fill(limit, price, std::move(accurate), numbers);
+  Found dropped = Fill(limit, price, Drop(limit, price, std::move(beyond)), numbers);
+  return Exchange(limit, price, std::move(dropped.cost < filled.cost ? dropped : filled), numbers);
 }
 
 std::vector<PricedDecision> AccuracySearch::Curve() const {

@@ -12,8 +12,9 @@
 namespace amp {
 
 // Cost + price x squared error is one minimum cut. The search varies the price: the cut of a price on the line between
-// two solutions finds one below that line, until there is none. Between the last two it makes single choices low, one
-// after the other, the largest saving for its error first.
+// two solutions finds one below that line, until there is none. Few solutions lie on such lines, so the rest is a
+// search among neighbours: single choices become low, the largest saving for its error first, or high and make room for
+// others.
 class AccuracySearch {
  public:
   struct Found {
@@ -37,18 +38,32 @@ class AccuracySearch {
   std::vector<PricedDecision> Curve() const;
 
  private:
-  Found Solve(double price, const std::vector<std::int32_t>& low) const;
+  using Numbers = std::vector<std::int32_t>;  // of decisions
+  // What a cut has to keep to.
+  struct Fixed {
+    Numbers low, high;
+  };
+  struct Candidate {
+    std::int32_t number = 0;
+    double gain = 0;  // what it saves for its squared error
+  };
+
+  Found Solve(double price, const Fixed& fixed) const;
   Found AllHigh() const;
   Found Evaluated(CutProblem::Solution solution, Capacity cost) const;
   Capacity PriceOf(double price, double squared_error) const;
   bool IsBelow(const Found& found, double price, const Found& line) const;
   double HighestPrice() const;
   double SlopeOf(const Found& cheap, const Found& accurate) const;
-  Found Try(double price, const std::vector<std::int32_t>& low = {});
+  Found Try(double price, const Fixed& fixed);
   double Narrow(double limit, Found* within, Found* beyond);
-  std::vector<std::int32_t> LowDecisions(const Found& found) const;
-  std::optional<Found> TryWithin(double limit, double price, const std::vector<std::int32_t>& low);
-  Found Fill(double price, double limit, Found within, const Found& beyond);
+  Numbers LowDecisions(const Found& found) const;
+  std::optional<Found> TryWithin(double limit, double price, const Fixed& fixed);
+  std::vector<Candidate> Candidates(double limit, double price, const Found& from, const Numbers& numbers);
+  Found Fill(double limit, double price, Found within, const Numbers& numbers, std::optional<std::int32_t> never = {});
+  Found Drop(double limit, double price, Found beyond);
+  Found Exchange(double limit, double price, Found within, const Numbers& numbers);
+  bool IsOutOfCuts() const { return num_cuts_ >= last_cut_; }
   void Trace(const Found& cheap, const Found& accurate);
 
   CutProblem problem_;
@@ -56,7 +71,7 @@ class AccuracySearch {
   const std::vector<RoundingPoint> points_;
   const Capacity parts_;  // of a cast or a picosecond: costs are counted in them
   double sum_of_errors_ = 0;
-  int num_cuts_ = 0;
+  int num_cuts_ = 0, last_cut_ = 0;
   std::vector<PricedDecision> found_;
 };
 

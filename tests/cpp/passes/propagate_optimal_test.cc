@@ -261,6 +261,19 @@ struct RandomCase {
   ConvertOptions options;
 };
 
+// Quarters, so that sums of parts are exact.
+void AddParts(const Graph& graph, EntryId entry, std::uint32_t seed, std::map<std::string, double>* parts) {
+  std::vector<std::string> readers;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const auto inputs = graph.InputsOf(id);
+    if (std::find(inputs.begin(), inputs.end(), entry) != inputs.end()) readers.push_back(graph.node(id).name());
+  }
+  for (const std::string& name : readers) (*parts)[name] = 0;
+  for (int quarter = 0; quarter < 4 && !readers.empty(); ++quarter) {
+    (*parts)[readers[HashOf(readers[0], seed + quarter) % readers.size()]] += 0.25;
+  }
+}
+
 RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
   RandomSymbol maker(seed, options.accuracy ? 15 : 14);
   const Symbol symbol = maker.Make(nodes);
@@ -277,6 +290,7 @@ RandomCase MakeCase(std::uint32_t seed, int nodes, ConvertOptions options) {
     for (EntryId entry = 0; entry < graph.num_entries(); ++entry) {
       const std::string name = graph.EntryName(entry);
       options.accuracy->squared_errors[name] = static_cast<double>(HashOf(name, seed) % 40);
+      if (maker.Chance(2)) AddParts(graph, entry, seed, &options.accuracy->parts[name]);
     }
   }
   if (maker.Chance(4)) options.widest_ops = {{"_rule_add"}};
@@ -389,15 +403,17 @@ ConvertOptions WithErrors(ConvertOptions options, ErrorTarget target) {
   return options;
 }
 
+// In quarters.
 std::int64_t SquaredError(const RandomCase& given, const Decision& decision) {
-  return static_cast<std::int64_t>(PredictSquaredError(given.model, decision, given.options));
+  return std::llround(4 * PredictSquaredError(given.model, decision, given.options));
 }
 
 TEST(OptimalPolicy, NoDecisionTakesLessTimeAndPriceOfItsError) {
   for (const auto& [times, price] : {std::pair(FakeTimes{4}, 1), std::pair(FakeTimes{5, 20, 8, 4}, 3)}) {
     const ConvertOptions options = WithErrors(Fastest(times), {.price = static_cast<double>(price)});
     ExpectBest(options, 375, [&](const RandomCase& given, const AllDecisions&, const Decision& decision) {
-      return PredictTime(given.model, decision, FakeCosts(given.model, times)) + price * SquaredError(given, decision);
+      return 4 * PredictTime(given.model, decision, FakeCosts(given.model, times)) +
+             price * SquaredError(given, decision);
     });
   }
 }
@@ -406,7 +422,7 @@ TEST(OptimalPolicy, NoDecisionHasFewerCastsAndPriceOfItsError) {
   const ConvertOptions options = WithErrors(Fewest(), {.price = 0.0625});
   ExpectBest(options, 250, [](const RandomCase& given, const AllDecisions& all, const Decision& decision) {
     const auto casts = static_cast<std::int64_t>(NumCasts(given.model, decision, given.options.cast_params_offline));
-    return 16 * (casts + all.CostOfProducts(decision)) + SquaredError(given, decision);
+    return 64 * (casts + all.CostOfProducts(decision)) + SquaredError(given, decision);
   });
 }
 
@@ -700,6 +716,23 @@ TEST(OptimalPolicy, WhatIsTooSensitiveStaysFloat32) {
   }
 }
 
+// Two products read what a third one gives; the limit leaves room for what one of them sees of its rounding.
+TEST(OptimalPolicy, AReaderPaysForItsPartOfAnError) {
+  const Symbol a = RuleOp("_rule_gemm", "a", {Var("x"), Var("p")});
+  const Symbol both =
+      Symbol::Group({RuleOp("_rule_gemm", "b", {a, Var("q")}), RuleOp("_rule_gemm", "c", {a, Var("r")})});
+  const Model t = MakeTyped(both, {"p", "q", "r"});
+  ErrorTarget target{.squared_errors = {{"a_output", 64}}, .limit = 5};
+  EXPECT_EQ(Decide(t, WithErrors(Fewest(), target)).errors->squared_error, 0);
+  target.parts = {{"a_output", {{"b", 0.9375}, {"c", 0.0625}}}};
+  const Decision decision = Decide(t, WithErrors(Fewest(), target));
+  EXPECT_EQ(decision.errors->squared_error, 4);
+  EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
+  EXPECT_NE(KindOf(t, decision, "c"), ReasonKind::kTooSensitive);
+  target.parts["a_output"]["c"] = -1;
+  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }), "");
+}
+
 TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {
   const Model t = MakeTyped(TwoProducts(), {"p", "q"});
   ConvertOptions options = WithErrors(Fewest(), SensitiveSecond(5));
@@ -722,7 +755,7 @@ TEST(OptimalPolicy, TheBestForALimitDoesNotDependOnUnits) {
         if (!IsTyped(given.model)) continue;
         for (auto& [name, error] : given.options.accuracy->squared_errors) error *= unit;
         const Decision decision = Decide(given.model, given.options);
-        EXPECT_LE(decision.errors->squared_error, 20 * unit);
+        EXPECT_EQ(decision.errors->is_reached, decision.errors->squared_error <= 20 * unit);
         if (!low) low = decision.low;
         EXPECT_EQ(decision.low, *low) << "seed " << seed << ", times " << scale << ", errors " << unit;
         ++done;

@@ -56,3 +56,27 @@ def test_an_error_is_a_positive_number(digits, samples, tmp_path, text):
     with pytest.raises(SystemExit) as ended:
         main(["convert", digits, "--data", samples, f"--max-error={text}", "-o", str(tmp_path / "low")])
     assert ended.value.code == 2
+
+
+def test_convert_verifies(digits, samples, tmp_path, capsys):
+    low = str(tmp_path / "low")
+    assert main(["convert", digits, "--data", samples, "--verify", "-o", low]) == 0
+    assert "64 samples" in capsys.readouterr().out
+    both = ["--verify", "--max-error", "1e-3"]
+    assert main(["convert", digits, "--data", samples, *both, "-o", low, "--force", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["verified"]["suspects"] == [] and facts["accuracy"]["reached"]
+
+
+def test_a_fault_that_verification_finds_writes_nothing(digits, samples, tmp_path, capsys, monkeypatch):
+    """The limit of what one rounding may add is lowered, so that sound steps are faults."""
+    monkeypatch.setattr("amp._trust.comparison._LIMIT", 0.5)
+    low = tmp_path / "low"
+    assert main(["convert", digits, "--data", samples, "--verify", "-o", str(low)]) == 1
+    assert "digits_conv0_fwd_output" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_verification_needs_data(digits, tmp_path, capsys):
+    assert main(["convert", digits, "--verify", "-o", str(tmp_path / "low")]) == 2
+    assert "data" in capsys.readouterr().err

@@ -124,6 +124,8 @@ def test_an_error_of_0_ends_the_search(model, monkeypatch):
     measured = iter([1.0, 0.0])
 
     class Measure:
+        samples, interrupted = 1, False
+
         def __init__(self, *_):
             pass
 
@@ -232,3 +234,97 @@ def test_what_makes_no_sense_is_refused(model):
         amp.convert_symbol(model[0], None, None, accuracy={"error": 1e-3})
     with pytest.raises(amp.ArgumentError, match="convert_model"):
         amp.Executor(*model, {"data": (1, 24)}, reduce_precision={"accuracy": {"error": 1e-3}})
+
+
+# ---- data of any length, and ctrl-C ----
+
+
+class Shards:
+    """Batches that can be read again; `reads` counts them. `interrupts` holds numbers of reads that ctrl-C ends."""
+
+    def __init__(self, interrupts=(), size=16):
+        self.reads, self._interrupts, self._size = 0, interrupts, size
+
+    def __iter__(self):
+        for i in range(0, len(DATA), self._size):
+            self.reads += 1
+            if self.reads in self._interrupts:
+                raise KeyboardInterrupt
+            yield DATA[i : i + self._size]
+
+
+def test_what_can_be_read_again_is(model, full_error):
+    """One batch is read to know its types, all of them by the sensitivity and by each evaluation."""
+    shards = Shards()
+    *low, report = converted(model, shards, accuracy={"error": full_error / 2})
+    assert shards.reads >= 4 * (1 + report.accuracy["evaluations"])
+    assert report.accuracy["samples"] == len(DATA) and not report.accuracy["interrupted"]
+    assert report.accuracy["measured_error"] == pytest.approx(error_of(low, model), rel=1e-3)
+
+
+def test_of_an_iterator_the_first_batches_are_kept(model, full_error, monkeypatch):
+    """An endless one, whose batches are one array that it writes again and again."""
+    monkeypatch.setattr("amp._trust.data.KEPT_BYTES", 5 * 8 * DATA[0].nbytes)
+    buffer, read = np.empty_like(DATA[:8]), []
+
+    def endless():
+        while True:
+            first = 8 * (len(read) % 8)
+            buffer[:] = DATA[first : first + 8]
+            read.append(first)
+            yield buffer
+
+    *low, report = converted(model, endless(), accuracy={"error": full_error / 2})
+    assert len(read) == 6 and report.accuracy["samples"] == 40
+    assert report.accuracy["measured_error"] == pytest.approx(error_of(low, model, DATA[:40]), rel=1e-3)
+
+
+@pytest.mark.parametrize("batches_of_evaluation", [0, 1, 3])
+def test_ctrl_c_gives_the_best_conversion_so_far(model, full_error, batches_of_evaluation):
+    """The third evaluation of this goal is interrupted: what it measured of its batches counts."""
+    shards, table = Shards(), amp.sensitivity(*model, DATA)
+    goal = {"error": full_error / 2}
+    *_, whole = converted(model, shards, accuracy=goal, sensitivity=table)
+    evaluations = whole.accuracy["evaluations"]
+    assert evaluations > 1
+    last = shards.reads - 4 + batches_of_evaluation + 1  # the last evaluation reads the last four batches
+    with pytest.warns(UserWarning):
+        *low, report = converted(model, Shards([last]), accuracy=goal, sensitivity=table)
+    facts = report.accuracy
+    assert facts["interrupted"] and facts["evaluations"] == evaluations - (batches_of_evaluation == 0)
+    assert facts["samples"] == 16 * batches_of_evaluation
+    if facts["reached"]:
+        met = [p["measured_error"] for p in facts["curve"] if p["measured_error"] is not None]
+        assert facts["measured_error"] in met and facts["measured_error"] <= goal["error"]
+    else:
+        assert np.array_equal(outputs_of(low), outputs_of(model))
+
+
+def test_ctrl_c_before_anything_was_measured_ends_the_conversion(model, full_error):
+    table = amp.sensitivity(*model, DATA)
+    with pytest.raises(KeyboardInterrupt):
+        converted(model, Shards([2]), accuracy={"error": full_error}, sensitivity=table)
+
+
+def test_ctrl_c_in_a_metric_gives_the_best_so_far(model):
+    calls = []
+
+    def metric(run):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return -float(np.abs(run(DATA)[0]).mean() > 0) - len(calls)
+
+    with pytest.warns(UserWarning):
+        *_, report = converted(model, accuracy={"metric": metric, "drop": 0.5})
+    assert report.accuracy["interrupted"] and report.accuracy["evaluations"] == 2
+
+
+def test_a_watcher_sees_the_work_grow(model, full_error):
+    from amp._trust.progress import watched
+
+    seen = []
+    with watched(seen.append):
+        converted(model, Shards(), accuracy={"error": full_error / 2})
+    assert seen == sorted(seen) and seen[-1] == 1.0 and len(set(seen)) > 4
+    assert 0 < seen[0] < 0.5

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from trust_networks import attention, dense, error_of, residual, rounded_alone, run
+from trust_networks import attention, dense, error_of, parameters_of, residual, rounded_alone, run
 
 import amp
+from amp._trust import effects
 from amp._trust.samples import hadamard_row
 
 NETWORKS = {"dense": dense, "residual": residual, "attention": attention}
@@ -151,3 +152,49 @@ def test_a_report_of_another_dtype_is_refused():
     *_, report = amp.convert_model(*model, target_dtype="float16", return_report=True)
     with pytest.raises(amp.ArgumentError):
         amp.sensitivity(*model, data).predict(report)
+
+
+class Interrupting:
+    """A function that counts its calls; call number `at` is ctrl-C."""
+
+    def __init__(self, function, at=None):
+        self._function, self._at, self.calls = function, at, 0
+
+    def __call__(self, *args):
+        self.calls += 1
+        if self.calls == self._at:
+            raise KeyboardInterrupt
+        return self._function(*args)
+
+
+def test_ctrl_c_keeps_the_batches_before(monkeypatch):
+    """It comes within the third batch, some of whose numbers are there already."""
+    model, data = dense()
+    batches = [{"data": data["data"][i : i + 4]} for i in range(0, 12, 4)]
+    wanted = amp.sensitivity(*model, batches[:2], samples=8)
+    count = Interrupting(effects.per_sample)
+    monkeypatch.setattr(effects, "per_sample", count)
+    amp.sensitivity(*model, batches, samples=12)
+    monkeypatch.setattr(effects, "per_sample", Interrupting(count, count.calls - 5))
+    with pytest.warns(UserWarning):
+        found = amp.sensitivity(*model, batches, samples=12)
+    assert found.samples == 8
+    assert found.tensors == wanted.tensors
+
+
+def test_a_weight_that_operators_make_of_parameters_counts():
+    """Its cast stands behind them; own errors of the parameters are those of roundings in front of them."""
+    data = {"data": np.random.default_rng(0).standard_normal((16, 24)).astype("float32")}
+    halves = [amp.sym.Variable(name, shape=(4, 24)) for name in ("upper", "lower")]
+    weight = amp.sym.reshape(amp.sym.stack(*halves, axis=0, name="both"), shape=(8, 24), name="joined")
+    net = amp.sym.FullyConnected(amp.sym.Variable("data"), weight, num_hidden=8, no_bias=True, name="fc")
+    model = net, *parameters_of(net, data)
+    s = amp.sensitivity(*model, data)
+    own = {tensor["name"]: (tensor["kind"], tensor["own"]) for tensor in s.tensors}
+    assert own["joined_output"][0] == "parameter"
+    apart = np.hypot(own["upper"][1], own["lower"][1])
+    assert own["joined_output"][1] == pytest.approx(apart, rel=0.3)
+    *low, report = amp.convert_model(*model, return_report=True)
+    assert "joined_output" in {cast["tensor"] for cast in report.casts}
+    error = error_of(run(model, data), run(low, data))
+    assert s.predict(report) == pytest.approx(error, rel=0.2)
