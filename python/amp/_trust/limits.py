@@ -59,9 +59,11 @@ def _magnitude(array):
 
 
 def _with_largest(graph, large, how):
-    """The nodes that touch one of the tensors, each with the largest of them."""
+    """The nodes that read one of the tensors, not as indices, or write one, each with the largest of them."""
     for i, node in graph.operators():
-        touched = [e for e in [*node.inputs, *((i, k) for k in range(len(graph.outputs[i])))] if e in large]
+        reads = [entry for slot, entry in enumerate(node.inputs) if slot not in graph.indices[i]]
+        writes = [(i, k) for k in range(len(graph.outputs[i]))]
+        touched = [entry for entry in (*reads, *writes) if entry in large]
         if touched:
             entry = max(touched, key=large.get)
             yield node.name, f"{graph.name_of(entry)} {how.format(large[entry])}"

@@ -88,6 +88,14 @@ std::vector<std::string> CommutesIn(const Node& node) {
   return dtypes;
 }
 
+std::vector<std::size_t> IndicesOf(const Node& node) {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = 0; !node.is_variable() && slot < node.inputs().size(); ++slot) {
+    if (FactsOf(node).RoleOf(slot) == SlotRole::kIndex) slots.push_back(slot);
+  }
+  return slots;
+}
+
 py::dict NodeFacts(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   py::list outputs;
@@ -97,6 +105,7 @@ py::dict NodeFacts(const Graph& graph, NodeId id) {
   facts["outputs"] = outputs;
   facts["sums_products"] = !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kAccumulates;
   facts["commutes"] = CommutesIn(node);
+  facts["indices"] = IndicesOf(node);
   return facts;
 }
 
@@ -130,9 +139,11 @@ void BindTrust(py::module_& module) {
              py::arg("input_types"), py::arg("kept_batch_norms"),
              "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
              "and folded, pairs (batch norm, node that it was folded into).");
-  module.def("facts_of_nodes", NodesOf, py::arg("symbol"),
-             "A dict for each node, in the order of files: inputs (their names), outputs (names of the tensors that it "
-             "gives), sums_products, and commutes, the low dtypes that it commutes with rounding to.");
+  module.def(
+      "facts_of_nodes", NodesOf, py::arg("symbol"),
+      "A dict for each node, in the order of files: inputs (their names), outputs (names of the tensors that it "
+      "gives), sums_products, commutes, the low dtypes that it commutes with rounding to, and indices, the inputs "
+      "that are indices, lengths, axes or masks.");
   module.def("reduction_depths", DepthsOf, py::arg("symbol"), py::arg("known_types"),
              "For each node, in the order of files, how many terms an element of its first output sums up: None where "
              "it sums up none, -1 where shapes that this depends on are not known.");

@@ -79,6 +79,14 @@ def test_an_infinite_activation_exceeds_every_limit(model):
     assert set(over_limit(report_of(model, limits={"activation": 1e38}, data=data))) == {"a", "b", "c"}
 
 
+def test_indices_are_no_activations():
+    net = sym.Embedding(sym.Variable("data"), input_dim=1000, output_dim=4, name="embedding")
+    model = (net, {"embedding_weight": np.full((1000, 4), 2, "f")}, {})
+    data = np.array([[900, 1]], "f")
+    assert over_limit(report_of(model, limits={"activation": 512}, data=data)) == {}
+    assert set(over_limit(report_of(model, limits={"activation": 1}, data=data))) == {"embedding"}
+
+
 def test_a_parameter_needs_no_data(model):
     largest = float(np.abs(model[1]["b_weight"]).max())
     assert set(over_limit(report_of(model, limits={"parameter": largest}))) == set()  # at a limit is within it
