@@ -10,9 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 from ._conversion.calls import converted_model, converted_symbol, report_of
-from ._options.conversion import OF_MODELS, check_of_models
+from ._options.conversion import OF_MODELS, problems_of_models
 from ._options.signatures import MXNETS, with_options
-from .base import ArgumentError
 from .sym import Symbol
 
 if TYPE_CHECKING:
@@ -50,14 +49,13 @@ def convert_symbol(
     >>> low.attr_dict()["fc_weight"]
     {'__amp_dtype__': 'bfloat16', '__dtype__': '12', 'num_hidden': '3'}
     """
-    if options["fold_batch_norm"]:
-        raise ArgumentError("fold_batch_norm: a symbol has no values to fold; use convert_model")
     given = [name for name in OF_MODELS if options.pop(name) is not None]
-    if given:
-        raise ArgumentError(f"{given[0]}: a symbol has no values to run; use convert_model")
-    model = converted_symbol(
-        sym, input_dtypes, param_dtypes, input_shapes=input_shapes, report=return_report, **options
-    )
+    problems = [f"{name}: a symbol has no values to run; use convert_model" for name in given]
+    if options["fold_batch_norm"]:
+        options["fold_batch_norm"] = None
+        problems.append("fold_batch_norm: a symbol has no values to fold; use convert_model")
+    options = {**options, "input_shapes": input_shapes, "report": return_report, "problems": problems}
+    model = converted_symbol(sym, input_dtypes, param_dtypes, **options)
     converted = Symbol(model["symbol"])
     return (converted, report_of(model)) if return_report else converted
 
@@ -104,30 +102,54 @@ def convert_model(
     """
     begin, first = _Begin(), (sym, arg_params, aux_params)
     of_models = {name: options.pop(name) for name in OF_MODELS}
-    check_of_models(of_models, verify)
-    if verify:
-        from ._trust.verify import check_request, verified
-
-        check_request(of_models["data"], on_failure)
     options = {**options, "input_dtypes": input_dtypes, "input_shapes": input_shapes}
-    if of_models["accuracy"] is None:
-        model = converted_model(*first, report=return_report, **options)
-        report = report_of(model, arg_params) if return_report else None
-    else:
-        from ._trust.accuracy import convert_to_target  # which most conversions do without
-        from ._trust.data import Reruns, inputs_of_model
+    problems = problems_of_models(of_models, verify or return_report)
+    if verify:
+        from ._trust.verify import problems_of_request, verified
 
-        if of_models["data"] is not None:
-            of_models["data"] = Reruns(of_models["data"], inputs_of_model(first))
-        model, report = convert_to_target(first, **of_models, **options)
+        problems += problems_of_request(of_models["data"], on_failure)
+    if problems:
+        converted_model(*first, problems=problems, **options)  # raises, with what else is wrong
+    model, report, data = _converted_on_data(first, of_models, options, verify, return_report)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:
-        converted, facts = verified(first, converted, of_models["data"], on_failure)
+        converted, facts = verified(first, converted, data, on_failure)
         if return_report:
             report._facts["verified"] = facts
     if return_report:
         report._took = begin.until_now()
     return (*converted, report) if return_report else converted
+
+
+def _converted_on_data(first, of_models, options, verify, return_report):
+    """(what `converted_model` returns, its report or None, data that may be read once more)."""
+    accuracy, limits, data, sensitivity = (of_models[name] for name in OF_MODELS)
+    ranges = None
+    if data is not None and (accuracy is not None or verify + (limits is not None or return_report) > 1):
+        from ._trust.data import Reruns, inputs_of_model
+
+        data = Reruns(data, inputs_of_model(first))
+    if limits is not None:
+        from ._trust.limits import over_limits
+
+        options["over_limit"], ranges = over_limits(first, limits, data, options)
+    if accuracy is None:
+        model = converted_model(*first, report=return_report, **options)
+        report = report_of(model, first[1]) if return_report else None
+    else:
+        from ._trust.accuracy import convert_to_target  # which most conversions do without
+
+        model, report = convert_to_target(first, accuracy, data, sensitivity, **options)
+    if return_report and data is not None:
+        _add_ranges(report, ranges, first, data)
+    return model, report, data
+
+
+def _add_ranges(report, ranges, first, data):
+    from ._trust.ranges import Ranges, facts_of_ranges, kept_batch_norms
+
+    ranges = ranges or Ranges(first, data, kept_batch_norms(report))
+    report._facts["ranges"] = facts_of_ranges(ranges, report)
 
 
 class _Begin:

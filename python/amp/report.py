@@ -79,12 +79,7 @@ class ConversionReport:
 
     @property
     def took(self) -> dict[str, float] | None:
-        """What the conversion took: seconds, and peak_bytes, the rise of the process' largest memory; not in to_json.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> amp.convert_model(sym, args, aux, return_report=True)[3].took["seconds"] > 0
-        True
-        """
+        """What the conversion took: seconds, and peak_bytes, the rise of the process' largest memory."""
         return self._took
 
     @property
@@ -175,15 +170,17 @@ class ConversionReport:
 
     @property
     def verified(self) -> dict[str, Any] | None:
-        """What `verify=True` found: samples, error of the outputs, suspects, and whether the model was kept; or None.
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> data = np.ones((2, 4), "float32")
-        >>> *_, report = amp.convert_model(sym, args, aux, data=data, verify=True, return_report=True)
-        >>> report.verified["suspects"], report.verified["kept"]
-        ([], False)
-        """
+        """What `verify=True` found: samples, error of the outputs, suspects, whether the model was kept; or None."""
         return self._facts.get("verified")
+
+    @property
+    def ranges(self) -> list[dict[str, Any]]:
+        """What inputs and results were on the `data` of the conversion, in float32; [] without data.
+
+        Dicts with id and name of the tensor, smallest and largest finite number (None: there is none), not_finite (how
+        many are not), and proven: [low, high] of all data there can be, None for an end that is infinite.
+        """
+        return self._facts.get("ranges", [])
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
@@ -282,6 +279,7 @@ def _why_lines(report, name):
     lines.append(f"{tensor['name']} ({what}) is {tensor['dtype']}{_before(tensor)}")
     for step, reason in report.chain(tensor):
         lines.append(f"  {step['name']}: {reason['text']}  [{reason['class']}]")
+    lines += [f"  {_range_text(row)}" for row in report.ranges if row["id"] == tensor["id"]]
     for cast in report.casts:
         if cast["tensor_id"] == tensor["id"]:
             lines += _cast_lines(cast)
@@ -289,6 +287,16 @@ def _why_lines(report, name):
         if batch_norm["batch_norm"] == tensor["node"]:
             lines.append(f"  it was not folded: {batch_norm['why']}")
     return lines
+
+
+def _range_text(row):
+    """A row of `ConversionReport.ranges` as a sentence."""
+    met = f"in [{row['smallest']:.4g}, {row['largest']:.4g}]" if row["smallest"] is not None else "no finite number"
+    odd = f", and {row['not_finite']} numbers that are not finite" if row["not_finite"] else ""
+    low, high = row["proven"]
+    ends = "-inf" if low is None else f"{low:.4g}", "inf" if high is None else f"{high:.4g}"
+    proven = f"proven is [{', '.join(ends)}]" if (low, high) != (None, None) else "nothing is proven"
+    return f"on the data it is {met}{odd}; {proven}"
 
 
 def _cast_lines(cast):
@@ -319,6 +327,9 @@ def _total_lines(report):
         worst = max(rounded, key=lambda parameter: parameter["error"])
         most = f"{worst['error']:.2g} of the rms ({worst['name']})"
         yield f"  parameters rounded        {len(rounded)}, at most by {most}"
+    if report.ranges:
+        largest = max(report.ranges, key=_magnitude)
+        yield f"  largest on the data       {_magnitude(largest):.4g} ({largest['name']})"
     if report.denormal_parameters:
         counts = report.denormal_parameters.values()
         are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
@@ -332,6 +343,10 @@ def _total_lines(report):
         yield f"  predicted                 {decided}, as it was {unchanged}"
     if report.note_on_mxnet:
         yield f"  note: {report.note_on_mxnet}"
+
+
+def _magnitude(row):
+    return 0.0 if row["smallest"] is None else max(abs(row["smallest"]), abs(row["largest"]))
 
 
 def _kept_lines(report):

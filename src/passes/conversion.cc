@@ -23,7 +23,8 @@ namespace {
 
 // Nodes that the caller excludes or forces, or for which AMP is disabled.
 std::set<const Node*> KeptByCaller(const Graph& graph, const ConvertOptions& options) {
-  const PrecisionChoices choices = ChoosePrecision(graph, options);
+  Problems told_by_decide;
+  const PrecisionChoices choices = ChoosePrecision(graph, options, &told_by_decide);
   std::set<const Node*> kept;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (choices.named[id]) kept.insert(&graph.node(id));

@@ -79,6 +79,7 @@ def _reasons(record, name):
         "tensor": {key: tensor[key] for key in ("name", "node", "op", "kind", "before", "dtype")},
         "folded": folded,
         "reasons": [{"tensor": step["name"], **_reason(why)} for step, why in record.chain(tensor)],
+        "range": next((row for row in record.ranges if row["id"] == tensor["id"]), None),
         "casts": [_cast(cast) for cast in record.casts if cast["tensor_id"] == tensor["id"]],
         "text": text,
     }

@@ -7,25 +7,41 @@ from ..base import ArgumentError, GraphError, dtype_name, log
 from ..sym import Symbol, Variable, amp_cast
 
 
-def converted_model(sym, arg_params, aux_params, input_dtypes, input_shapes=None, target=None, **options):
+def converted_model(
+    sym,
+    arg_params,
+    aux_params,
+    input_dtypes,
+    input_shapes=None,
+    target=None,
+    over_limit=None,
+    problems=(),
+    **options,
+):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict.
 
     `target`, if any, is the accuracy that the extension looks for: {'squared_errors': {tensor: number}, 'parts':
     {tensor: {node that reads it: part of its error, of 1}}, 'limit': number, 'rounded_to_nearest': weights with folded
-    batch norms that are not rounded with compensation}.
+    batch norms that are not rounded with compensation}; `over_limit` is {node: what exceeds a limit} of those that
+    stay; `problems` are texts of mistakes found before.
     """
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
-    inputs = [name for name in sym.list_arguments() if name not in args]
-    types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
+    types = types_of_inputs(sym, args, input_dtypes, input_shapes)
     sym = _with_low_inputs(sym, types, {name: array.dtype for name, array in {**args, **aux}.items()})
-    more = {} if target is None else {"accuracy": target}
+    more = {key: value for key, value in (("accuracy", target), ("over_limit", over_limit)) if value is not None}
     return run_conversion(
-        sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, {**checked, **more})
+        sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, {**checked, **more}), problems
     )
 
 
-def converted_symbol(sym, input_dtypes, param_dtypes, input_shapes=None, **options):
+def types_of_inputs(sym, arg_params, input_dtypes, input_shapes):
+    """{input: (dtype, shape)} of what callers say; None where they say nothing."""
+    inputs = [name for name in sym.list_arguments() if name not in (arg_params or {})]
+    return _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
+
+
+def converted_symbol(sym, input_dtypes, param_dtypes, input_shapes=None, problems=(), **options):
     """What `convert_symbol` returns, as the extension's dict; see `converted_model`."""
     check_symbol(sym)
     parameters = _parameter_types(param_dtypes)
@@ -35,11 +51,14 @@ def converted_symbol(sym, input_dtypes, param_dtypes, input_shapes=None, **optio
     if twice:
         raise ArgumentError(f"input_dtypes and param_dtypes both name {', '.join(twice)}")
     sym = _with_low_inputs(sym, types, parameters)
-    return run_conversion(sym, options, lambda checked: _core.convert_symbol(sym._handle, types, parameters, checked))
+    return run_conversion(
+        sym, options, lambda checked: _core.convert_symbol(sym._handle, types, parameters, checked), problems
+    )
 
 
-def run_conversion(sym, options, convert_with):
+def run_conversion(sym, options, convert_with, found_before=()):
     checked, unmatched, problems = checked_options(sym, options)
+    problems = [*found_before, *problems]
     model = {}
     try:
         model = convert_with(checked)

@@ -27,6 +27,7 @@ POLICIES = ("default", "mxnet", "graphamp", "optimal")
 MINIMIZED = ("time", "casts")
 PRESETS = ("mp0", "mp1", "mp2", "mp3", "mp4")
 CATEGORIES = ("allow", "infer", "deny")
+LIMITS = ("activation", "parameter", "depth")
 
 
 def check_options(sym, given):
@@ -206,13 +207,19 @@ def _force(key, value: Mapping[str, DTypeLike], _sym, nodes):
     if not isinstance(value, dict):
         hint = "; emulate=True converts although the CPU lacks the arithmetic" if isinstance(value, bool) else ""
         raise ArgumentError(f"{key}: expected a dict {{node: dtype}}, got {type(value).__name__}{hint}")
-    forced = {}
-    for item, dtype in value.items():
-        dtype = dtype_name(dtype)
+    return _by_node(key, {item: dtype_name(dtype) for item, dtype in value.items()}, nodes)
+
+
+def _by_node(key, value, nodes):
+    """{name: what is said of it}. Raises ArgumentError for names of which two things are said."""
+    found, problems = {}, []
+    for item, said in value.items():
         for name in nodes.expand(key, item):
-            if forced.setdefault(name, dtype) != dtype:
-                raise ArgumentError(f"{key}: '{name}' is to be both {forced[name]} and {dtype}")
-    return forced
+            if found.setdefault(name, said) != said:
+                problems.append(f"{key}: '{name}' is to be both {found[name]} and {said}")
+    if problems:
+        raise ArgumentError("\n".join(problems))
+    return found
 
 
 def _category(key, value):
@@ -236,12 +243,7 @@ def _preset(key, value: Literal["mp0", "mp1", "mp2", "mp3", "mp4"] | Mapping[str
 def _categories(key, value: Mapping[str, Literal["allow", "infer", "deny"]], _sym, nodes):
     if not isinstance(value, dict):
         raise ArgumentError(f"{key}: expected a dict {{node: category}}, got {type(value).__name__}")
-    categories = {}
-    for item, category in value.items():
-        for name in nodes.expand(key, item):
-            if categories.setdefault(name, _category(f"{key}: '{name}'", category)) != category:
-                raise ArgumentError(f"{key}: '{name}' is to be both {categories[name]} and {category}")
-    return categories
+    return _by_node(key, {item: _category(f"{key}: '{item}'", category) for item, category in value.items()}, nodes)
 
 
 def _outputs(key, value: DTypeLike | Mapping[str, DTypeLike] | Sequence[DTypeLike], sym, _nodes):
@@ -254,13 +256,32 @@ def _accuracy(key, value: Mapping[str, Any], *_):
         got = f"the keys {', '.join(map(repr, value))}" if isinstance(value, dict) else repr(value)
         raise ArgumentError(f"{key}: expected {{'error': number}} or {{'metric': function, 'drop': number}}, got {got}")
     goal = "error" if "error" in value else "drop"
-    number = value[goal]
-    is_number = isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)
-    if not is_number or not 0 < number < float("inf"):
-        raise ArgumentError(f"{key}: {goal}: expected a number above 0, got {number!r}")
+    if not _is_positive(value[goal]):
+        raise ArgumentError(f"{key}: {goal}: expected a number above 0, got {value[goal]!r}")
     if "metric" in value and not callable(value["metric"]):
         raise ArgumentError(f"{key}: metric: expected a function of `run`, got {value['metric']!r}")
     return value
+
+
+def _is_positive(number):
+    is_number = isinstance(number, (int, float, np.integer, np.floating)) and not isinstance(number, bool)
+    return is_number and 0 < number < float("inf")
+
+
+def _limits(key, value: Mapping[str, float], *_):
+    """{name of LIMITS: number}"""
+    if not isinstance(value, dict) or not value:
+        raise ArgumentError(f"{key}: expected a dict with some of {', '.join(LIMITS)}, got {value!r}")
+    problems = [
+        f"{key}: there is no limit {name!r}{did_you_mean(name, LIMITS) or '; limits are ' + ', '.join(LIMITS)}"
+        if name not in LIMITS
+        else f"{key}: {name}: expected a number above 0, got {number!r}"
+        for name, number in value.items()
+        if name not in LIMITS or not _is_positive(number)
+    ]
+    if problems:
+        raise ArgumentError("\n".join(problems))
+    return {name: float(number) for name, number in value.items()}
 
 
 def _data(_key, value: Any, *_):
@@ -281,6 +302,19 @@ def error_of_outputs(text):
         from argparse import ArgumentTypeError  # the command line alone needs it
 
         raise ArgumentTypeError(f"{text!r}: expected a number above 0, such as 2e-3") from None
+
+
+def limits_of_text(text):
+    """'activation=512,depth=4096' of the command line -> {"activation": 512.0, "depth": 4096.0}"""
+    from argparse import ArgumentTypeError  # the command line alone needs it
+
+    try:
+        pairs = [item.split("=") for item in text.split(",")]
+        return _limits("limits", {name.strip(): float(number) for name, number in pairs})
+    except ArgumentError as error:
+        raise ArgumentTypeError(str(error)) from None
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r}: expected limits such as activation=512,depth=4096") from None
 
 
 def machine_name(key, value: str | os.PathLike[str], *_):
@@ -349,6 +383,11 @@ OPTIONS = {
         _operators,
         "a list of operators that run in the widest dtype of their inputs. Under policy 'mxnet' it replaces the "
         "published list.",
+    ),
+    "neutral_ops": Option(
+        None,
+        _operators,
+        "a list of operators that follow their neighbours, whatever the policy says of them: as its own neutral ones.",
     ),
     "policy": Option(
         "default",
@@ -426,14 +465,33 @@ OPTIONS = {
             "help": "how large the outputs' error may be, such as 2e-3 (rms, relative to them); needs --data",
         },
     ),
+    "limits": Option(
+        None,
+        _limits,
+        "{'activation': number, 'parameter': number, 'depth': number}, or some of them: a node keeps its dtypes where "
+        "a float tensor that it reads or writes on `data` has a larger magnitude, where a parameter that it reads has "
+        "one, or where it sums up more terms.",
+        "--limits",
+        {
+            "type": limits_of_text,
+            "metavar": "LIMITS",
+            "help": "what exceeds a limit stays: activation=512,parameter=100,depth=4096, or some of them; an "
+            "activation is that of --data",
+        },
+    ),
     "data": Option(
         None,
         _data,
-        "what the model will see, for `accuracy` and `verify`: an array (of a model with one input), {input: array}, "
-        "or an iterable of such batches. Several models run on them: of an iterator, which can be read once, the first "
-        "256 MiB are kept, and the rest is not read; whatever can be read again is, and nothing of it is kept.",
+        "what the model will see, for `accuracy`, `limits`, `verify` and the ranges in the report: an array (of a "
+        "model with one input), {input: array}, or an iterable of such batches. Where several models run on them, the "
+        "first 256 MiB of an iterator, which can be read once, are kept, and the rest is not read; whatever can be "
+        "read again is, and nothing of it is kept.",
         "--data",
-        {"metavar": "FILE.npz", "help": "data of all inputs, an array for each, for --max-error and --verify"},
+        {
+            "metavar": "FILE.npz",
+            "help": "data of all inputs, an array for each: for --max-error, --limits, --verify and the ranges in the "
+            "report",
+        },
     ),
     "sensitivity": Option(
         None,
@@ -464,25 +522,34 @@ OPTIONS = {
 OF_EXECUTORS = {"emulate": Option(False, _flag, "whether a CPU that lacks the arithmetic of the dtype converts, too.")}
 
 # Options that need the values of a model: only `convert_model` reads them.
-OF_MODELS = ("accuracy", "data", "sensitivity")
+OF_MODELS = ("accuracy", "limits", "data", "sensitivity")
 
 
-def check_of_models(given, verifies):
-    """Raises ArgumentError for what options of OF_MODELS may not be, alone or together.
+def problems_of_models(given, reads_data):
+    """Texts of what options of OF_MODELS may not be, alone or together.
 
-    `verifies` says whether the option verify, which reads data, is on.
+    `reads_data` says whether something else than these options reads data.
     """
+    problems = []
     for name in OF_MODELS:
         if given[name] is not None:
-            OPTIONS[name].check(name, given[name])
-    if given["accuracy"] is None and given["sensitivity"] is not None:
-        raise ArgumentError("sensitivity: nothing reads it; it belongs to accuracy=")
-    if given["accuracy"] is None and given["data"] is not None and not verifies:
-        raise ArgumentError("data: nothing reads it; it belongs to accuracy= and verify=")
-    if given["accuracy"] is None or given["data"] is not None:
-        return
-    if "error" in given["accuracy"] or given["sensitivity"] is None:
-        raise ArgumentError("accuracy: expected data=, on which it is measured")
+            try:
+                OPTIONS[name].check(name, given[name])
+            except ArgumentError as error:
+                problems.append(str(error))
+    return problems or list(_contradictions_of_models(given, reads_data))
+
+
+def _contradictions_of_models(given, reads_data):
+    accuracy, limits, data, sensitivity = (given[name] for name in OF_MODELS)
+    if accuracy is None and sensitivity is not None:
+        yield "sensitivity: nothing reads it; it belongs to accuracy="
+    if accuracy is None and limits is None and data is not None and not reads_data:
+        yield "data: nothing reads it; it belongs to accuracy=, limits=, verify= and return_report="
+    if accuracy is not None and data is None and ("error" in accuracy or sensitivity is None):
+        yield "accuracy: expected data=, on which it is measured"
+    if limits and "activation" in limits and data is None:
+        yield "limits: activation: expected data=, on which activations are met"
 
 
 def _refuse(key, *_):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..base import ArgumentError, did_you_mean
 from . import peer_lists as lists
+from .conversion import OPTIONS
 from .nodes import NodeQuery
 
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ __all__ = ["peer_policy"]
 _VARIABLE = re.compile(r"TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_(\w+)LIST_(ADD|REMOVE)")
 _OLD_NAMES = {"WHITE": "ALLOW", "BLACK": "DENY", "GRAY": "INFER"}
 _PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+_LIMITS = {"data_max": "activation", "init_max": "parameter", "max_depth_of_reduction": "depth"}
 _AUTOCAST_KEYS = (
-    "nodes_to_exclude nodes_to_include op_types_to_exclude op_types_to_include low_precision_type"
-).split()
-_LIMITS = "data_max init_max max_depth_of_reduction min_positive_val max_finite_val".split()
+    *"nodes_to_exclude nodes_to_include op_types_to_exclude op_types_to_include low_precision_type".split(),
+    *_LIMITS,
+)
 _WITH_FILE = ("onnxconverter", "tensorrt", "autocast")
 
 
@@ -37,8 +39,8 @@ def peer_policy(name: str, source: Any = None) -> dict[str, Any]:
     - 'pytorch': none; the lists of autocast on CPUs,
     - 'onnxconverter': {'op_block_list': operators, 'node_block_list': nodes} of onnxconverter-common,
     - 'tensorrt': the text of trtexec's --layerPrecisions, such as 'fc:fp32,conv*:bf16',
-    - 'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, ...} of ModelOpt's
-      AutoCast, without its limits on values ('data_max', ...).
+    - 'autocast': {'nodes_to_exclude': regular expressions, 'op_types_to_exclude': operators, 'data_max': number, ...}
+      of ModelOpt's AutoCast. A limit that it does not name is none, whatever AutoCast's own default is.
 
     Operators of TensorFlow, PyTorch and ONNX stand for those of MXNet that do the same. One that stands for several,
     of which one is to stay in float32, stays. How low precision spreads from there is decided by this library's rules.
@@ -181,7 +183,17 @@ def _autocast(source):
         "excluded_sym_names": _patterns("nodes_to_exclude", given),
         **_kept(_of_onnx("op_types_to_exclude", given.get("op_types_to_exclude") or [])),
         "force": forced,
+        **_limits_of(given),
     }
+
+
+def _limits_of(given):
+    """The option that keeps what exceeds AutoCast's limits."""
+    limits = {}
+    for key, name in _LIMITS.items():
+        if given.get(key) is not None:
+            limits |= OPTIONS["limits"].check(f"autocast: {key}", {name: given[key]})
+    return {"limits": limits} if limits else {}
 
 
 _POLICIES = {
@@ -203,11 +215,10 @@ def _mapping(name, source):
 
 
 def _require_keys(name, given, keys):
-    for key in given:
-        if key in _LIMITS:
-            raise ArgumentError(f"{name}: {key}: limits on values are not supported")
-        if key not in keys:
-            raise ArgumentError(f"{name}: there is no key {key!r}{did_you_mean(key, keys) or ': ' + ', '.join(keys)}")
+    unknown = [key for key in given if key not in keys]
+    if unknown:
+        hints = (did_you_mean(key, keys) or ": " + ", ".join(keys) for key in unknown)
+        raise ArgumentError("\n".join(f"{name}: there is no key {key!r}{hint}" for key, hint in zip(unknown, hints)))
 
 
 def _texts(key, values):

@@ -14,6 +14,7 @@ class KeywordOptions(TypedDict, total=False):
     """Options of conversions that are keywords only."""
 
     widest_dtype_ops: Collection[str] | None
+    neutral_ops: Collection[str] | None
     policy: Literal["default", "mxnet", "graphamp", "optimal"]
     minimize: Literal["time", "casts"] | None
     force: Mapping[str, DTypeLike] | None
@@ -23,6 +24,7 @@ class KeywordOptions(TypedDict, total=False):
     preset: Literal["mp0", "mp1", "mp2", "mp3", "mp4"] | Mapping[str, Any] | None
     categories: Mapping[str, Literal["allow", "infer", "deny"]] | None
     accuracy: Mapping[str, Any] | None
+    limits: Mapping[str, float] | None
     data: Any | None
     sensitivity: Any | None
     keep_decision: bool

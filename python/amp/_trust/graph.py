@@ -29,7 +29,7 @@ class Graph:
 
     `heads` are the entries of the outputs, `slots[id]` the names of a node's inputs, `outputs[id]` the names of its
     visible outputs as tensors; `sums_products[id]` says whether the node sums up products, `commutes[id]` lists the low
-    dtypes that it commutes with rounding to.
+    dtypes that it commutes with rounding to, `indices[id]` the slots of indices, lengths, axes and masks.
     """
 
     def __init__(self, symbol):
@@ -42,6 +42,7 @@ class Graph:
         self.outputs = [node["outputs"] for node in facts]
         self.sums_products = [node["sums_products"] for node in facts]
         self.commutes = [node["commutes"] for node in facts]
+        self.indices = [node["indices"] for node in facts]
 
     def operators(self):
         """Pairs (id, node) of all operators."""

@@ -2,7 +2,7 @@
 
 import warnings
 
-from ..base import ArgumentError, InternalError
+from ..base import InternalError
 from .comparison import compare
 from .data import samples_of
 
@@ -10,12 +10,12 @@ ON_FAILURE = ("raise", "keep")
 _SAMPLES = 64
 
 
-def check_request(data, on_failure):
-    """Raises ArgumentError where a conversion cannot be verified as it was asked for."""
+def problems_of_request(data, on_failure):
+    """Texts of why a conversion cannot be verified as it was asked for."""
     if data is None:
-        raise ArgumentError("verify: pass data, which the conversion is verified on")
+        yield "verify: pass data, which the conversion is verified on"
     if on_failure not in ON_FAILURE:
-        raise ArgumentError(f"on_failure: expected {' or '.join(map(repr, ON_FAILURE))}, got {on_failure!r}")
+        yield f"on_failure: expected {' or '.join(map(repr, ON_FAILURE))}, got {on_failure!r}"
 
 
 def verified(first, converted, data, on_failure):

@@ -70,6 +70,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.target_ops = ValueOf<std::vector<std::string>>(options, "target_dtype_ops");
   result.float32_ops = ValueOf<std::vector<std::string>>(options, "fp32_ops");
   result.widest_ops = ValueOf<std::vector<std::string>>(options, "widest_dtype_ops");
+  result.neutral_ops = ValueOf<std::vector<std::string>>(options, "neutral_ops").value_or(result.neutral_ops);
   result.conditional = ConditionalOf(options, "conditional_fp32_ops");
   result.excluded = ValueOf<std::vector<std::string>>(options, "excluded_sym_names").value_or(result.excluded);
   result.force = dtypes("force");
@@ -79,6 +80,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.machine = FindMachine(ValueOf<std::string>(options, "machine").value_or("any"), EffectiveThreads(0));
   result.categories = CategoriesOf(options);
   ReadAccuracy(options, &result);
+  result.over_limit = ValueOf<std::map<std::string, std::string>>(options, "over_limit").value_or(result.over_limit);
   result.keep_decision = FlagOf(options, "keep_decision");
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");

@@ -5,8 +5,10 @@
 #include "gil.h"
 #include "nnvm/op.h"
 #include "passes/gradient/gradient_rule.h"
+#include "passes/infer.h"
 #include "passes/op_facts.h"
 #include "passes/open_model.h"
+#include "passes/reduction_depth.h"
 #include "program/compensated_rounding.h"
 #include "program/rounding_errors.h"
 #include "program/threads.h"
@@ -86,6 +88,14 @@ std::vector<std::string> CommutesIn(const Node& node) {
   return dtypes;
 }
 
+std::vector<std::size_t> IndicesOf(const Node& node) {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = 0; !node.is_variable() && slot < node.inputs().size(); ++slot) {
+    if (FactsOf(node).RoleOf(slot) == SlotRole::kIndex) slots.push_back(slot);
+  }
+  return slots;
+}
+
 py::dict NodeFacts(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   py::list outputs;
@@ -95,6 +105,7 @@ py::dict NodeFacts(const Graph& graph, NodeId id) {
   facts["outputs"] = outputs;
   facts["sums_products"] = !node.is_variable() && FactsOf(node).arithmetic == Arithmetic::kAccumulates;
   facts["commutes"] = CommutesIn(node);
+  facts["indices"] = IndicesOf(node);
   return facts;
 }
 
@@ -105,6 +116,22 @@ py::list NodesOf(const Symbol& symbol) {
   return nodes;
 }
 
+py::object DepthOf(const Graph& graph, const Types& types, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.is_variable() || !HasReductionDepth(node)) return py::none();
+  std::vector<Shape> in;
+  for (const EntryId entry : graph.InputsOf(id)) in.push_back(types[entry].shape);
+  return py::cast(ReductionDepthOf(node, in, types[graph.EntryOf(id, 0)].shape).value_or(-1));
+}
+
+py::list DepthsOf(const Symbol& symbol, const py::dict& known) {
+  const Graph graph = symbol.ToGraph();
+  const Types types = InferPartial(graph, TypeMapOf(known));
+  py::list depths;
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) depths.append(DepthOf(graph, types, id));
+  return depths;
+}
+
 }  // namespace
 
 void BindTrust(py::module_& module) {
@@ -112,9 +139,14 @@ void BindTrust(py::module_& module) {
              py::arg("input_types"), py::arg("kept_batch_norms"),
              "The plain form of a model as conversions decide about it: a dict of symbol, arguments, auxiliary_states "
              "and folded, pairs (batch norm, node that it was folded into).");
-  module.def("facts_of_nodes", NodesOf, py::arg("symbol"),
-             "A dict for each node, in the order of files: inputs (their names), outputs (names of the tensors that it "
-             "gives), sums_products, and commutes, the low dtypes that it commutes with rounding to.");
+  module.def(
+      "facts_of_nodes", NodesOf, py::arg("symbol"),
+      "A dict for each node, in the order of files: inputs (their names), outputs (names of the tensors that it "
+      "gives), sums_products, commutes, the low dtypes that it commutes with rounding to, and indices, the inputs "
+      "that are indices, lengths, axes or masks.");
+  module.def("reduction_depths", DepthsOf, py::arg("symbol"), py::arg("known_types"),
+             "For each node, in the order of files, how many terms an element of its first output sums up: None where "
+             "it sums up none, -1 where shapes that this depends on are not known.");
   module.def("rounded_with_compensation", Compensated, py::arg("symbol"), py::arg("variable"), py::arg("array"),
              py::arg("target"),
              "A weight that a batch norm was folded into as an offline conversion rounds it, in float32; None for a "

@@ -6,6 +6,7 @@
 #include "ops/common/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -167,6 +168,10 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(ShapeRule{InferSeparateAttention})
         .Set(InferDTypes(3))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kData, SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReductionDepth{[](const Node&, std::span<const Shape> in, const Shape&) {
+          const Shape& keys = in[1];
+          return std::max(keys[keys.rank() - 1], keys[keys.rank() - 2]);
+        }})
         .Set(RuleOf("_backward_amp_attention", 3))
         .Set(ReferenceKernel{SeparateReference})
         .Set(LowerRule{LowerSeparate})
@@ -184,6 +189,10 @@ const std::vector<std::string> kOutputs{"output", "logsumexp", "accumulator"};
         .Set(ShapeRule{InferInterleavedAttention})
         .Set(InferDTypes(1))
         .Set(AmpFacts{Arithmetic::kAccumulates, {SlotRole::kData, SlotRole::kIndex}})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          const Shape split = SplitProjections(node, in[0]);
+          return std::max(split[0], split[4]);
+        }})
         .Set(RuleOf("_backward_amp_interleaved_attention", 1))
         .Set(ReferenceKernel{InterleavedReference})
         .Set(LowerRule{LowerInterleaved})

@@ -6,6 +6,7 @@
 #include "ops/common/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/reference.h"
 
 namespace amp::contrib_attention {
@@ -227,6 +228,10 @@ void SetGradients(GradientContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          const Sizes keys(node.params<AttentionParam>(), in[1]);
+          return std::max(keys.size, keys.rows);
+        }})
         .Set(GradientRule{SetGradients})
         .Set(ReferenceKernel{[](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
           AttentionReference(WorkOf(node, in, 0), in, out);

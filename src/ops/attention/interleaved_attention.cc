@@ -11,6 +11,7 @@
 #include "ops/linalg/matmul.h"
 #include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -209,6 +210,8 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
         .Set(ShapeRule{InferQK})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{
+            [](const Node& node, std::span<const Shape> in, const Shape&) { return SizesOf(node, in[0]).size; }})
         .Set(CompositionRule([](GradientContext& c) {
           const auto heads = c.params<HeadsParam>().heads;
           return std::vector<Term>{ComposeScores(PartOf(c.in(0), heads, 3, 0), PartOf(c.in(0), heads, 3, 1))};
@@ -225,6 +228,8 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
         .Set(ShapeRule{InferValAtt})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{
+            [](const Node& node, std::span<const Shape> in, const Shape&) { return SizesOf(node, in[0]).length; }})
         .Set(CompositionRule([](GradientContext& c) {
           const auto heads = c.params<HeadsParam>().heads;
           return std::vector<Term>{ComposeValues(c.in(1), PartOf(c.in(0), heads, 3, 2), heads)};
@@ -241,6 +246,9 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
         .Set(ShapeRule{InferCrossQK})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          return SizesOf(node, "queries", in[0], 1).size;
+        }})
         .Set(CompositionRule([](GradientContext& c) {
           const auto heads = c.params<HeadsParam>().heads;
           return std::vector<Term>{ComposeScores(PartOf(c.in(0), heads, 1, 0), PartOf(c.in(1), heads, 2, 0))};
@@ -257,6 +265,9 @@ Term ComposeValues(const Term& attention, const Term& values, std::int64_t heads
         .Set(ShapeRule{InferCrossValAtt})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          return SizesOf(node, "keys_values", in[0], 2).length;
+        }})
         .Set(CompositionRule([](GradientContext& c) {
           const auto heads = c.params<HeadsParam>().heads;
           return std::vector<Term>{ComposeValues(c.in(1), PartOf(c.in(0), heads, 2, 1), heads)};

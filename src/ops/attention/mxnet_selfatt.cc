@@ -10,6 +10,7 @@
 #include "ops/linalg/matmul.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -144,6 +145,9 @@ OpDefinition<AttentionParam> Register(const char* name, const char* doc, std::ve
                                       const Operands& operands) {
   auto op = Register(name, doc, std::move(inputs));
   op.Set(ShapeRule{[&operands](ShapeRelation& r) { InferScores(operands, r); }})
+      .Set(ReductionDepth{[&operands](const Node& node, std::span<const Shape> in, const Shape&) {
+        return SizesOf(node, in[operands.queries.input], operands.queries.parts).size;
+      }})
       .Set(ReferenceKernel{[&operands](const Node& node, std::span<const NDArray> in, std::span<NDArray> out) {
         ScoresReference(operands, node, in, out[0]);
       }})
@@ -192,6 +196,9 @@ bool LowerValues(LowerContext& c) {
     Register("_sg_onednn_selfatt_valatt", "Attention (batch, heads, length, length) times values, heads side by side.",
              {"attention", "queries_keys_values"})
         .Set(ShapeRule{InferValues})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          return SizesOf(node, in[1], kValues.parts).length;
+        }})
         .Set(ReferenceKernel{ValuesReference})
         .Set(LowerRule{LowerValues});
 

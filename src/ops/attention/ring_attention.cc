@@ -12,6 +12,7 @@
 #include "passes/gradient/gradient_rule.h"
 #include "passes/gradient/recompute.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/kernel_types.h"
 #include "program/reference.h"
 
@@ -302,6 +303,10 @@ void SetGradients(GradientContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(DTypeRule{InferDType})
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          const Sizes keys(node.params<RingParam>(), in[1]);
+          return std::max(keys.size, keys.rows);
+        }})
         .Set(GradientRule{SetGradients})
         .Set(ExchangesMessages{})
         .Set(ReferenceKernel{ForwardInOneDType});

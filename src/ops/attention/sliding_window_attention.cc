@@ -9,6 +9,7 @@
 #include "ops/common/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/reference.h"
 
 namespace amp::sliding_window_attention {
@@ -168,19 +169,24 @@ constexpr const char* kTransposed = "_sldwin_atten_transposed";
                "The products of every query (batch, position, head, values) with the keys of its window:\n"
                "w keys before it, its own and, if symmetric, w behind it, `dilation` of its head apart.\n"
                "Those outside of the sequence are 0.",
-               {"query", "key", "dilation"}, "score", InferScores, Multiply<Product::kScores>, [](GradientContext& c) {
+               {"query", "key", "dilation"}, "score", InferScores, Multiply<Product::kScores>,
+               [](GradientContext& c) {
                  c.Set(0, c.Call(kContext, {c.gradient(), c.in(1), c.in(2)}, c.attrs()));
                  c.Set(1, c.Call(kTransposed, {c.gradient(), c.in(0), c.in(2)}, c.attrs()));
-               });
+               })
+        .Set(ReductionDepth{[](const Node&, std::span<const Shape> in, const Shape&) { return in[0][3]; }});
 
-[[maybe_unused]] const auto kContextCard = Registered(
-    kContext, "_npx_sldwin_atten_context",
-    "The sums of the values (batch, position, head, values) in the window of every position,\n"
-    "weighted with its scores (batch, position, head, window): what _contrib_sldwin_atten_score gives.",
-    {"score", "value", "dilation"}, "context_vec", InferSums, Multiply<Product::kSeen>, [](GradientContext& c) {
-      c.Set(0, c.Call(kScore, {c.gradient(), c.in(1), c.in(2)}, c.attrs()));
-      c.Set(1, c.Call(kTransposed, {c.in(0), c.gradient(), c.in(2)}, c.attrs()));
-    });
+[[maybe_unused]] const auto kContextCard =
+    Registered(kContext, "_npx_sldwin_atten_context",
+               "The sums of the values (batch, position, head, values) in the window of every position,\n"
+               "weighted with its scores (batch, position, head, window): what _contrib_sldwin_atten_score gives.",
+               {"score", "value", "dilation"}, "context_vec", InferSums, Multiply<Product::kSeen>,
+               [](GradientContext& c) {
+                 c.Set(0, c.Call(kScore, {c.gradient(), c.in(1), c.in(2)}, c.attrs()));
+                 c.Set(1, c.Call(kTransposed, {c.in(0), c.gradient(), c.in(2)}, c.attrs()));
+               })
+        .Set(ReductionDepth{
+            [](const Node& node, std::span<const Shape>, const Shape&) { return node.params<WindowParam>().seen(); }});
 
 [[maybe_unused]] const auto kTransposedCard =
     Registered(kTransposed, nullptr,

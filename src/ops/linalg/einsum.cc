@@ -10,6 +10,7 @@
 #include "ops/linalg/einsum_equation.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -44,6 +45,16 @@ void InferShape(ShapeRelation& r) {
     shapes.push_back(r.in(i));
   }
   r.Out(0, Labelled(r.node(), shapes).out);
+}
+
+std::int64_t Depth(const Node& node, std::span<const Shape> in, const Shape&) {
+  const LabelledShapes labelled = Labelled(node, {in.begin(), in.end()});
+  std::int64_t depth = 1;
+  for (const auto& [label, size] : labelled.sizes) {
+    const Labels& kept = labelled.out_labels;
+    if (std::find(kept.begin(), kept.end(), label) == kept.end()) depth *= size;
+  }
+  return depth;
 }
 
 // ---- reference ----
@@ -328,6 +339,7 @@ void Gradient(GradientContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{Depth})
         .Set(GradientRule{Gradient})
         .Set(ReferenceKernel{Reference})
         .Set(LowerRule{Lower});

@@ -10,6 +10,7 @@
 #include "passes/gradient/composition_rule.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/permutation.h"
 #include "program/reference.h"
@@ -38,6 +39,10 @@ int RowAxis(const Node& node, const Shape& a) {
   const int axis = RequireAxis(node, node.params<GemmParam>().axis, a);
   if (axis == a.rank() - 1) FailAt(node, "axis {} holds the columns, not the rows", axis);
   return axis;
+}
+
+std::int64_t Depth(const Node& node, std::span<const Shape> in, const Shape&) {
+  return in[0][node.params<GemmParam>().transpose_a ? RowAxis(node, in[0]) : in[0].rank() - 1];
 }
 
 void InferShape(ShapeRelation& r) {
@@ -119,6 +124,7 @@ bool Lower(LowerContext& c) {
         .Set(ShapeRule{InferShape})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{Depth})
         .Set(GradientRule{[](GradientContext& c) {
           const auto& p = c.params<GemmParam>();
           const AttrMap attrs{{"alpha", PrintAttr(p.alpha)}, {"axis", PrintAttr(p.axis)}};
@@ -150,6 +156,7 @@ void SumReference(const Node& node, std::span<const NDArray> in, std::span<NDArr
                                        }})
                                        .Set(SameFloatDType())
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
+                                       .Set(ReductionDepth{Depth})
                                        .Set(CompositionRule([](GradientContext& c) {
                                          AttrMap attrs = c.attrs();
                                          attrs.erase("beta");
@@ -198,6 +205,9 @@ void SyrkReference(const Node& node, std::span<const NDArray> in, std::span<NDAr
         }})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          return node.params<SyrkParam>().transpose ? RowsOf(in[0]) : ColumnsOf(in[0]);
+        }})
         .Set(CompositionRule([](GradientContext& c) {
           const auto& p = c.params<SyrkParam>();
           return std::vector<Term>{Product(c.in(0), c.in(0), p.transpose, !p.transpose, p.alpha)};

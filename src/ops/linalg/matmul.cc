@@ -9,6 +9,7 @@
 #include "ops/linalg/matmul.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -131,6 +132,14 @@ bool LowerBatchDot(LowerContext& c) {
   return true;
 }
 
+std::int64_t DotDepth(const Node& node, std::span<const Shape> in, const Shape&) {
+  return ShapesOf(node, in[0], in[1]).k;
+}
+
+std::int64_t BatchDotDepth(const Node& node, std::span<const Shape> in, const Shape&) {
+  return in[0][in[0].rank() - (node.params<DotParam>().transpose_a ? 2 : 1)];
+}
+
 // The gradients, by matrices. The product of the matrices only lends its shape and is not computed.
 void DotGradient(GradientContext& c) {
   const auto& p = c.params<DotParam>();
@@ -156,6 +165,7 @@ void BatchDotGradient(GradientContext& c) {
                                        .Set(ShapeRule{InferDot})
                                        .Set(SameFloatDType())
                                        .Set(AmpFacts{Arithmetic::kAccumulates})
+                                       .Set(ReductionDepth{DotDepth})
                                        .Set(MatrixProductRange())
                                        .Set(SumsInTiles{})
                                        .Set(GradientRule{DotGradient})
@@ -170,6 +180,7 @@ void BatchDotGradient(GradientContext& c) {
                                             .Set(ShapeRule{InferBatchDot})
                                             .Set(SameFloatDType())
                                             .Set(AmpFacts{Arithmetic::kAccumulates})
+                                            .Set(ReductionDepth{BatchDotDepth})
                                             .Set(MatrixProductRange())
                                             .Set(SumsInTiles{})
                                             .Set(GradientRule{BatchDotGradient})

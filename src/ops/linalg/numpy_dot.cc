@@ -10,6 +10,7 @@
 #include "ops/linalg/matmul.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/permutation.h"
 #include "program/reference.h"
@@ -226,6 +227,9 @@ OpDefinition<P> Register(const char* name, const char* doc, const char* backward
       .Set(ShapeRule{InferShape<P>})
       .Set(SameFloatDType())
       .Set(AmpFacts{Arithmetic::kAccumulates})
+      .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+        return ContractionOf<P>(node, in[0], in[1]).k;
+      }})
       .Set(GradientByOperands(backward))
       .Set(ReferenceKernel{Reference<P>})
       .Set(LowerRule{Lower<P>});

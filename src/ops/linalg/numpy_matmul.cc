@@ -9,6 +9,7 @@
 #include "ops/linalg/matmul.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "passes/tiling_accumulation.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -196,6 +197,8 @@ bool LowerBackwardMatMul(LowerContext& c) {
         .Set(ShapeRule{InferMatMul})
         .Set(SameFloatDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{
+            [](const Node&, std::span<const Shape> in, const Shape&) { return in[0][in[0].rank() - 1]; }})
         .Set(GradientByOperands("_backward_npi_matmul"))
         .Set(SumsInTiles{})
         .Set(ReferenceKernel{MatMulReferenceOf})

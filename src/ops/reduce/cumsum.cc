@@ -5,6 +5,7 @@
 #include "ops/common/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lower_context.h"
 #include "program/reference.h"
 
@@ -91,6 +92,10 @@ ValueRange RangeOfCumsum(const RangeQuery& q, int) {
         }})
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(AlwaysAlgebra(Algebra::kTotal))
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          const auto& axis = node.params<CumsumParam>().axis;
+          return axis ? in[0][RequireAxis(node, *axis, in[0])] : in[0].size();
+        }})
         .Set(RangeRule{RangeOfCumsum})
         .Set(GradientRule{[](GradientContext& c) {
           const std::string axis = PrintAttr(c.params<CumsumParam>().axis.value_or(0));

@@ -10,6 +10,7 @@
 #include "passes/gradient/composition_rule.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/reference.h"
 
 namespace amp::norm {
@@ -82,6 +83,7 @@ void RefuseBool(DTypeRelation& r) {
         }})
         .Set(AlgebraFact{
             [](const Node& node) { return node.params<NormParam>().ord == 2 ? Algebra::kNorm : Algebra::kOther; }})
+        .Set(ElementsPerResult())
         .Set(AmpFacts{Arithmetic::kNeedsFloat32})
         .Set(ConstantRange({0, ValueRange::kInfinity}))
         .Set(GradientRule{[](GradientContext& c) {

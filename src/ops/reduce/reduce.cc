@@ -11,6 +11,7 @@
 #include "ops/common/rules.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/kernel_types.h"
 #include "program/lowering.h"
 #include "program/reference.h"
@@ -362,6 +363,7 @@ void Validate(ReduceParam& p) {
     } else {
       op.Set(GradientRule{[&row](GradientContext& c) { Gradient(row, c); }});
     }
+    if (AddsUp(row.kind)) op.Set(ElementsPerResult());
     const bool selects = row.kind == Kind::kMax || row.kind == Kind::kMin;
     op.Doc(row.doc)
         .Params(Schema(row), Validate)

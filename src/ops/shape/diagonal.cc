@@ -10,6 +10,7 @@
 #include "ops/shape/move_gradient.h"
 #include "passes/gradient/composition_rule.h"
 #include "passes/op_facts.h"
+#include "passes/reduction_depth.h"
 #include "program/lowering.h"
 #include "program/reference.h"
 
@@ -229,6 +230,10 @@ bool LowerTrace(LowerContext& c) {
         }})
         .Set(SameDType())
         .Set(AmpFacts{Arithmetic::kAccumulates})
+        .Set(ReductionDepth{[](const Node& node, std::span<const Shape> in, const Shape&) {
+          const Shape diagonals = NewShape(node, node.params<DiagonalParam>(), in[0]);
+          return diagonals[diagonals.rank() - 1];
+        }})
         .Set(CompositionRule([](GradientContext& c) -> std::vector<Term> {
           return {c.Call("_npi_sum", {c.Call("_np_diagonal", {c.in(0)}, c.attrs())}, {{"axis", "-1"}})};
         }))

@@ -1,6 +1,7 @@
 #include "passes/precision/conversion_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -241,6 +242,7 @@ class ReportWriter {
         {"id", entry},        {"name", before_.EntryName(entry)},      {"node", node.name()},   {"op", node.op_name()},
         {"kind", KindOf(id)}, {"before", NameOf(types_[entry].dtype)}, {"dtype", NameOf(dtype)}};
     json["bytes"] = Bytes(types_[entry].shape, dtype);
+    json["proven"] = Interval(d_.ranges[entry]);
     json["reason"] = reasons_.OfTensor(id, entry);
     return json;
   }
@@ -249,6 +251,11 @@ class ReportWriter {
     if (!before_.node(id).is_variable()) return "result";
     if (before_.IsAuxiliary(id)) return "state";
     return s_.before.IsParameter(id) ? "parameter" : "input";
+  }
+
+  static Json Interval(const ValueRange& range) {
+    const auto end = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+    return Json::array({end(range.low), end(range.high)});
   }
 
   static Json Bytes(const Shape& shape, DType dtype) {

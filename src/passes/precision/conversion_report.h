@@ -16,9 +16,10 @@ struct ReportStages;
 //   constant, in "ps" or "casts", and it is predicted for the model as it was, too.
 // * accuracy {reached, squared_error, without_target, curve [{cost, squared_error}]}: where an accuracy target decided,
 //   see ErrorOutcome. The unit of costs is that of predictions.
-// * tensors [{id, name, node, op, kind, before, dtype, bytes, reason}]:
+// * tensors [{id, name, node, op, kind, before, dtype, bytes, proven, reason}]:
 //   every visible tensor of the model as it was, and the dtype that it is computed in now. Kind is "input",
-//   "parameter", "state" or "result"; bytes are null where the shape is not known.
+//   "parameter", "state" or "result"; bytes are null where the shape is not known. Proven is [low, high], the interval
+//   that its numbers lie in whatever the inputs are; null for an end that is infinite.
 // * casts [{name, tensor, tensor_id, from, to, run_time, readers [{node, input, reason}]}]:
 //   every cast. tensor_id is null where the tensor is itself a cast that the conversion made. Casts of parameters that
 //   are made once, offline, have run_time false and their parameter as name.

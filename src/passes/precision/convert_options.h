@@ -49,9 +49,9 @@ struct ErrorTarget {
   double price = 0;
 };
 
-// Strongest first: force, then DisableAMP (the bit 1 of the attribute __opt_constraint__) and `excluded`, then the
-// lists of operators, then `conditional`, then `accuracy`, then the policy. A name is an operator node's own name,
-// otherwise a pattern with *, ? and [..]; operators go by name or alias.
+// Strongest first: force, then DisableAMP (the bit 1 of the attribute __opt_constraint__), `excluded` and `over_limit`,
+// then the lists of operators, then `conditional`, then `accuracy`, then the policy. A name is an operator node's own
+// name, otherwise a pattern with *, ? and [..]; operators go by name or alias.
 struct ConvertOptions {
   DType target = DType::kBFloat16;  // or float16
   // Casts parameters once instead of in every run, where all readers agree.
@@ -61,9 +61,14 @@ struct ConvertOptions {
   std::optional<Minimize> minimize = {};
   std::map<std::string, DType> force = {};  // node -> target or float32
   std::vector<std::string> excluded = {};   // nodes that keep their dtypes
+  // Nodes that keep their dtypes because they exceed a limit, and how they do: a sentence without its end. All nodes of
+  // such a name are meant.
+  std::map<std::string, std::string> over_limit = {};
   // Operators that go low always, never, or where all their inputs do. Under policy mxnet each list replaces the
   // published one; an operator that is in no list any more is neutral.
   std::optional<std::vector<std::string>> target_ops = {}, float32_ops = {}, widest_ops = {};
+  // Operators that follow their neighbours, whatever the policy says of them.
+  std::vector<std::string> neutral_ops = {};
   // Replaces MXNet's, under policy mxnet.
   std::optional<std::vector<ConditionalOp>> conditional = {};
   std::map<std::string, DType> output_dtypes = {};  // output name -> dtype, float to float; others keep theirs

@@ -27,7 +27,8 @@ std::vector<std::uint32_t> FirstSlots(const Graph& graph) {
   return first;
 }
 
-std::vector<DType> OutputDTypesOf(const Graph& graph, const Types& types, const ConvertOptions& options) {
+std::vector<DType> OutputDTypesOf(const Graph& graph, const Types& types, const ConvertOptions& options,
+                                  Problems* problems) {
   const std::vector<std::string> names =
       options.output_dtypes.empty() ? std::vector<std::string>() : OutputNames(graph.outputs());
   std::vector<DType> dtypes;
@@ -37,7 +38,7 @@ std::vector<DType> OutputDTypesOf(const Graph& graph, const Types& types, const 
     const auto found = options.output_dtypes.find(names[i]);
     if (found == options.output_dtypes.end()) continue;
     if (!IsFloat(dtypes[i])) {
-      Throw<ArgumentError>("output_dtypes: '{}' is {}, which is no float", names[i], NameOf(dtypes[i]));
+      problems->Add(fmt::format("output_dtypes: '{}' is {}, which is no float", names[i], NameOf(dtypes[i])));
     }
     dtypes[i] = found->second;
   }
@@ -117,14 +118,12 @@ class DTypeAssigner {
 
 // What the call forces by name must be possible; nodes that a pattern describes keep their dtypes where it is not.
 void RequireForced(const Graph& graph, const PrecisionChoices& choices, const LowPrecisionTypes& low_types,
-                   const Decision& decision) {
-  std::vector<std::string> problems;
+                   const Decision& decision, Problems* problems) {
   for (const NodeId id : choices.forced_low) {
     if (low_types.CanBeLow(id)) continue;
-    problems.push_back(fmt::format("force: '{}' cannot be {}: {}", Quotable(graph.node(id).name()),
-                                   NameOf(decision.target), decision.Sentence(graph, low_types.RefusalOf(id))));
+    problems->Add(fmt::format("force: '{}' cannot be {}: {}", Quotable(graph.node(id).name()), NameOf(decision.target),
+                              decision.Sentence(graph, low_types.RefusalOf(id))));
   }
-  if (!problems.empty()) throw ArgumentError(JoinSome(problems, problems.size()));
 }
 
 // ---- decisions by a minimum cut ----
@@ -132,13 +131,7 @@ void RequireForced(const Graph& graph, const PrecisionChoices& choices, const Lo
 // What a cut makes small; nullopt where rules decide.
 std::optional<Minimize> MinimizedBy(const ConvertOptions& options) {
   const bool is_optimal = options.policy == PrecisionPolicy::kOptimal;
-  if (options.minimize && !is_optimal) {
-    Throw<ArgumentError>("minimize: expected policy 'optimal', got '{}'", NameOf(options.policy));
-  }
   const Minimize known = options.machine != nullptr ? Minimize::kTime : Minimize::kCasts;
-  if (options.accuracy && !is_optimal && options.policy != PrecisionPolicy::kDefault) {
-    Throw<ArgumentError>("accuracy: expected policy 'default' or 'optimal', got '{}'", NameOf(options.policy));
-  }
   if (options.accuracy && !is_optimal) return known;
   if (is_optimal) return options.minimize.value_or(known);
   const bool asks_machine = options.policy == PrecisionPolicy::kDefault && options.machine != nullptr;
@@ -162,9 +155,9 @@ std::vector<bool> TimedEntries(const Graph& graph) {
 }
 
 // The machine can predict times of tensors with known shapes alone.
-void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options) {
+void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& options, Problems* problems) {
   if (options.machine == nullptr) {
-    throw ArgumentError(
+    return problems->Add(
         "minimize='time' needs a machine: machine='this', a class or a file; minimize='casts' does not");
   }
   std::vector<std::string> variables, results;
@@ -175,8 +168,9 @@ void RequireTimes(const Graph& graph, const Types& types, const ConvertOptions& 
     unknown.push_back(graph.EntryName(entry));
   }
   if (variables.empty() && results.empty()) return;
-  Throw<ArgumentError>("policy '{}' predicts times, which needs the shapes of all inputs; not known are those of {}",
-                       NameOf(options.policy), JoinSome(variables.empty() ? results : variables));
+  problems->Add(
+      fmt::format("policy '{}' predicts times, which needs the shapes of all inputs; not known are those of {}",
+                  NameOf(options.policy), JoinSome(variables.empty() ? results : variables)));
 }
 
 std::unique_ptr<PrecisionCosts> CostsOf(const Model& model, const ConvertOptions& options) {
@@ -245,9 +239,9 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   const Types& types = model.types();
   const std::optional<Minimize> minimized = MinimizedBy(options);
   const bool predicts = minimized == Minimize::kTime || (!minimized && options.machine != nullptr);
-  if (predicts) RequireTimes(graph, types, options);
-  const std::unique_ptr<PrecisionCosts> costs = predicts ? CostsOf(model, options) : nullptr;
-  PrecisionChoices choices = ChoosePrecision(graph, options);
+  Problems problems;
+  if (predicts) RequireTimes(graph, types, options, &problems);
+  PrecisionChoices choices = ChoosePrecision(graph, options, &problems);
   Decision decision;
   decision.target = options.target;
   decision.policy = options.policy;
@@ -258,10 +252,12 @@ Decision Decide(const Model& model, const ConvertOptions& options) {
   decision.reasons = choices.reasons;
   decision.details = std::move(choices.details);
   decision.unknown_names = std::move(choices.unknown_names);
-  decision.output_dtypes = OutputDTypesOf(graph, types, options);
+  decision.output_dtypes = OutputDTypesOf(graph, types, options, &problems);
   std::vector<bool> writes_float32(graph.num_entries());
   const LowPrecisionTypes low_types(model, options, choices, &decision);
-  RequireForced(graph, choices, low_types, decision);
+  RequireForced(graph, choices, low_types, decision, &problems);
+  problems.ThrowIfAny();
+  const std::unique_ptr<PrecisionCosts> costs = predicts ? CostsOf(model, options) : nullptr;
   const PropagationContext context{model, graph, types, options, choices, low_types};
   if (minimized) {
     PropagatePrecisionOptimal(context, costs.get(), &decision, &writes_float32);

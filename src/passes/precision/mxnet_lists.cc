@@ -76,7 +76,7 @@ const char* NameOf(ListRole role) {
     case ListRole::kTarget:
       return "target_dtype_ops";
     case ListRole::kNeutral:
-      return "neutral operators";
+      return "neutral_ops";
     case ListRole::kFloat32:
       return "fp32_ops";
     case ListRole::kWidest:

@@ -14,20 +14,6 @@
 namespace amp {
 namespace {
 
-// What is wrong with a call is gathered, so that all of it can be said at once.
-class Problems {
- public:
-  void Add(std::string problem) { problems_.push_back(std::move(problem)); }
-  void ThrowIfAny() const {
-    if (problems_.empty()) return;
-    if (problems_.size() == 1) throw ArgumentError(problems_[0]);
-    Throw<ArgumentError>("{} problems: {}", problems_.size(), JoinSome(problems_, 99));
-  }
-
- private:
-  std::vector<std::string> problems_;
-};
-
 // ---- operators ----
 
 PrecisionCategory RoleOf(GraphAmpCategory category) {
@@ -133,6 +119,7 @@ class OpChoices {
     AddList(options_.target_ops, ListRole::kTarget);
     AddList(options_.float32_ops, ListRole::kFloat32);
     AddList(options_.widest_ops, ListRole::kWidest);
+    AddList(options_.neutral_ops, ListRole::kNeutral);
   }
 
   void AddList(const List& list, ListRole role) {
@@ -148,11 +135,12 @@ class OpChoices {
       if (!is_new && place->second != role) {
         problems_->Add(fmt::format("{} is both in {} and in {}", op->name, NameOf(place->second), NameOf(role)));
       }
-      by_op_[op] = {
-          RoleOfList(role),
-          {ReasonKind::kUser, Reason::kNone, Detail(fmt::format("{} is in the call's {}", op->name, NameOf(role)))},
-          1};
+      by_op_[op] = {RoleOfList(role), role == ListRole::kNeutral ? Reason{} : InList(*op, role), 1};
     }
+  }
+
+  Reason InList(const Op& op, ListRole role) {
+    return {ReasonKind::kUser, Reason::kNone, Detail(fmt::format("{} is in the call's {}", op.name, NameOf(role)))};
   }
 
   std::vector<ConditionalOp> Conditional() {
@@ -228,8 +216,8 @@ class OpChoices {
 
 class RoleChooser {
  public:
-  RoleChooser(const Graph& graph, const ConvertOptions& options)
-      : graph_(graph), options_(options), ops_(options, &result_.details, &problems_) {}
+  RoleChooser(const Graph& graph, const ConvertOptions& options, Problems* problems)
+      : graph_(graph), options_(options), problems_(*problems), ops_(options, &result_.details, problems) {}
 
   PrecisionChoices Run() {
     result_.roles.assign(graph_.num_nodes(), PrecisionCategory::kKeep);
@@ -242,19 +230,21 @@ class RoleChooser {
       const Node& node = graph_.node(id);
       if (node.is_variable()) continue;
       if (NamesNodes()) ids_by_name_.emplace(node.name(), id);
-      Set(id, ops_.Of(node));
+      const OpChoice choice = ops_.Of(node);
+      Set(id, choice);
       if (IsListedFollower(id)) Set(id, {});
-      if (IsKeptInTraining(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kTraining}, 0});
+      const bool is_from_call = choice.strength > 0;
+      if (!is_from_call && IsKeptInTraining(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kTraining}, 0});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionCategory::kKeep, disabled);
     }
     ChooseCasts();
+    if (!options_.over_limit.empty()) KeepWhatExceedsLimits();
     for (const std::string& name : options_.excluded) Exclude(name);
     for (const auto& [name, dtype] : options_.force) Force(name, dtype);
     for (const auto& [name, category] : options_.categories) Categorize(name, category);
     CheckOutputs();
     CheckPolicy();
     CheckTraining();
-    problems_.ThrowIfAny();
     return std::move(result_);
   }
 
@@ -302,6 +292,19 @@ class RoleChooser {
       if (node.is_variable() || result_.reasons[id].kind == ReasonKind::kUser) continue;
       if (FactsOf(node).arithmetic != Arithmetic::kCasts) continue;
       Set(id, {RoleOfCast(node), {ReasonKind::kCasts}, 0});
+    }
+  }
+
+  // Casts aside: their dtype is their purpose.
+  void KeepWhatExceedsLimits() {
+    std::map<std::string, std::uint32_t> details;
+    for (const auto& [name, how] : options_.over_limit) details[name] = Detail(how);
+    for (NodeId id = 0; id < graph_.num_nodes(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.is_variable() || FactsOf(node).arithmetic == Arithmetic::kCasts || result_.named[id]) continue;
+      const auto found = details.find(node.name());
+      if (found == details.end()) continue;
+      Set(id, {PrecisionCategory::kKeep, {ReasonKind::kOverLimit, Reason::kNone, found->second}, 0});
     }
   }
 
@@ -394,6 +397,13 @@ class RoleChooser {
       if (!IsOff(options_) || dtype == DType::kFloat32) continue;
       problems_.Add(fmt::format("output_dtypes: '{}' cannot be {}: preset mp0 changes nothing", name, NameOf(dtype)));
     }
+    const bool is_optimal = options_.policy == PrecisionPolicy::kOptimal;
+    if (options_.minimize && !is_optimal) {
+      problems_.Add(fmt::format("minimize: expected policy 'optimal', got '{}'", NameOf(options_.policy)));
+    }
+    if (options_.accuracy && !is_optimal && options_.policy != PrecisionPolicy::kDefault) {
+      problems_.Add(fmt::format("accuracy: expected policy 'default' or 'optimal', got '{}'", NameOf(options_.policy)));
+    }
     if (options_.policy == PrecisionPolicy::kGraphAmp) return;
     const auto refuse = [this](const char* what) {
       problems_.Add(fmt::format("{}: of policy graphamp, not of {}", what, NameOf(options_.policy)));
@@ -419,7 +429,7 @@ class RoleChooser {
   const Graph& graph_;
   const ConvertOptions& options_;
   PrecisionChoices result_;
-  Problems problems_;
+  Problems& problems_;
   OpChoices ops_;
   std::multimap<std::string, NodeId> ids_by_name_;
   std::map<NodeId, DType> forced_;
@@ -480,8 +490,15 @@ Minimize MinimizeFromName(const std::string& name) {
   Throw<ArgumentError>("minimize: expected 'time' or 'casts', got '{}'", Quotable(name));
 }
 
+PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options, Problems* problems) {
+  return RoleChooser(graph, options, problems).Run();
+}
+
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options) {
-  return RoleChooser(graph, options).Run();
+  Problems problems;
+  PrecisionChoices choices = ChoosePrecision(graph, options, &problems);
+  problems.ThrowIfAny();
+  return choices;
 }
 
 }  // namespace amp

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "passes/precision/convert_options.h"
+#include "passes/precision/problems.h"
 #include "passes/precision/reason.h"
 
 namespace amp {
@@ -27,8 +28,10 @@ struct PrecisionChoices {
   std::vector<std::string> unknown_names;  // patterns that match no node, if that is allowed
 };
 
-// Throws ArgumentError that lists every unknown operator, name and output (with near matches) and every conflict
-// between choices of the same strength.
+// Adds every unknown operator, name and output (with near matches), every conflict between choices of the same strength
+// and every option that the policy does not have to `problems`.
+PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options, Problems* problems);
+// Throws ArgumentError that lists the problems.
 PrecisionChoices ChoosePrecision(const Graph& graph, const ConvertOptions& options);
 
 // Policy graphamp's preset mp0: nothing is decided, and the symbol comes back as it was.

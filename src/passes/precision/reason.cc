@@ -51,6 +51,7 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kNoFewerCasts, "no_fewer_casts", "fact", "the model has no fewer casts with it in low precision"},
     {ReasonKind::kTooSensitive, "too_sensitive", "fact",
      "the outputs would be less accurate than was asked for: {detail}"},
+    {ReasonKind::kOverLimit, "over_limit", "user", "it exceeds a limit of the call: {detail}"},
     {ReasonKind::kReaderWantsLow, "reader_wants_low", "propagation",
      "category infer: {cause} reads it in low precision"},
     {ReasonKind::kReaderWantsHigh, "reader_wants_high", "propagation", "category infer: {cause} reads it in float32",

@@ -42,6 +42,7 @@ enum class ReasonKind : std::uint8_t {
   kFewerCasts,       // low: the model has fewer casts so
   kNoFewerCasts,     // not low: the model would not have fewer casts so
   kTooSensitive,     // `detail`: what its rounding would cost
+  kOverLimit,        // `detail`: what exceeds which limit of the caller
   kReaderWantsLow,   // policy graphamp, category infer: `cause`, computed from it, reads it in low precision
   kReaderWantsHigh,  // likewise: `cause` reads it in float32 (none: it is an output of the model, or has no reader)
   kGradient,         // of a training report: the gradient belongs to `cause`, and has its dtype

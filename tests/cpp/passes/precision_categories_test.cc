@@ -112,6 +112,56 @@ TEST(Choices, MistakesInListsAreGathered) {
   EXPECT_CONTAINS(problem, "_rule_gemm is both in target_dtype_ops and in fp32_ops");
 }
 
+// What the decision says of the node's input `data`, without the reason's text.
+std::string SaidOf(const std::string& node, const Symbol& symbol, const ConvertOptions& options) {
+  for (const std::string& line : SortedLines(Decided(symbol, options))) {
+    if (line.starts_with(node + ".data <- ")) return line.substr(node.size() + 9, line.find('(') - node.size() - 9);
+  }
+  return "";
+}
+
+TEST(Choices, NeutralOperatorsFollowTheirNeighbours) {
+  ConvertOptions options;
+  options.neutral_ops = {"_rule_gemm"};
+  EXPECT_EQ(Produced(ThreeProducts(), options)["fc2"], "float32");
+  options.target_ops = {{"_rule_gemm"}};
+  EXPECT_EQ(Problem(options), "_rule_gemm is both in target_dtype_ops and in neutral_ops");
+  // Between low neighbours it is low, although it needs float32 by itself.
+  const Symbol between = Gemm("b", RuleOp("_rule_exp", "e", {Gemm("a", Var("x"))}));
+  for (const PrecisionPolicy policy :
+       {PrecisionPolicy::kDefault, PrecisionPolicy::kMXNet, PrecisionPolicy::kGraphAmp, PrecisionPolicy::kOptimal}) {
+    ConvertOptions lists{.policy = policy, .target_ops = {{"_rule_gemm"}}, .neutral_ops = {"_rule_exp"}};
+    EXPECT_EQ(Produced(between, lists)["e"], "bfloat16");
+    lists.excluded = {"e"};
+    EXPECT_EQ(SaidOf("e", between, lists), "float32: user ");
+  }
+}
+
+TEST(Choices, WhatExceedsALimitStays) {
+  ConvertOptions options;
+  options.over_limit = {{"fc2", "it is too long"}};
+  options.target_ops = {{"_rule_gemm"}};  // weaker
+  EXPECT_EQ(SaidOf("fc2", ThreeProducts(), options), "float32: over_limit ");
+  EXPECT_EQ(SaidOf("fc3", ThreeProducts(), options), "bfloat16: user ");
+  options.excluded = {"fc2"};
+  EXPECT_EQ(SaidOf("fc2", ThreeProducts(), options), "float32: user ");
+  options.force = {{"fc2", DType::kBFloat16}};
+  EXPECT_EQ(SaidOf("fc2", ThreeProducts(), options), "bfloat16: user ");
+}
+
+TEST(Choices, AllProblemsOfADecisionAreGathered) {
+  ConvertOptions options{.minimize = Minimize::kCasts};
+  options.force = {{"o", DType::kBFloat16}};
+  options.excluded = {"nothing"};
+  const std::string problem =
+      ErrorOf<ArgumentError>([&] { Decided(RuleOp("_rule_only32", "o", {Var("x")}), options); });
+  const std::string first = "3 problems: excluded_sym_names: the model has no operator node 'nothing'";
+  EXPECT_EQ(problem.substr(0, first.size()), first);
+  for (const char* told : {"minimize: expected policy 'optimal', got 'default'", "force: 'o' cannot be bfloat16: "}) {
+    EXPECT_NE(problem.find(told), std::string::npos) << problem;
+  }
+}
+
 TEST(Choices, ForcesThatContradictEachOtherAreErrors) {
   ConvertOptions options;
   options.force = {{"fc2", DType::kBFloat16}, {"fc*", DType::kFloat32}};

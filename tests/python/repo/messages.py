@@ -15,10 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 LIST = ROOT / "tests" / "data" / "messages.txt"
 LITERAL = r'"(?:[^"\\]|\\.)*"'
-# Throw<Class>("..." "...", ...), throw Class("..."), FailAt(node, "...").
-CALL = re.compile(r'Throw<(\w+)>\(|throw (\w+)\(|(FailAt)\([^";]*')
+# Throw<Class>("..." "...", ...), throw Class("..."), FailAt(node, "..."), problems->Add(fmt::format("...", ...)).
+CALL = re.compile(r'Throw<(\w+)>\(|throw (\w+)\(|(FailAt)\([^";]*|problems_?(?:->|\.)(Add)\(\s*(?:fmt::format\()?')
 LITERALS = re.compile(rf"\s*{LITERAL}(?:\s*{LITERAL})*")
-CLASS_OF = {"FailAt": "GraphError"}
+CLASS_OF = {"FailAt": "GraphError", "Add": "ArgumentError"}
 
 
 def of_cpp(path):

@@ -74,9 +74,9 @@ MODULES = [
 
 LISTS = "target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None"
 ADDITIONS = (
-    "widest_dtype_ops=None, policy='default', minimize=None, force=None, output_dtypes=None, fold_batch_norm=None, "
-    "training=False, preset=None, categories=None, accuracy=None, data=None, sensitivity=None, keep_decision=False, "
-    "machine='any', "
+    "widest_dtype_ops=None, neutral_ops=None, policy='default', minimize=None, force=None, output_dtypes=None, "
+    "fold_batch_norm=None, training=False, preset=None, categories=None, accuracy=None, limits=None, data=None, "
+    "sensitivity=None, keep_decision=False, machine='any', "
 )
 WITH_SHAPES = f"{ADDITIONS}input_shapes=None, return_report=False"
 VERIFIED = f"{ADDITIONS}input_shapes=None, verify=False, on_failure='raise', return_report=False"

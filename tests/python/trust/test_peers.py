@@ -108,6 +108,17 @@ def test_autocast(model):
     assert low["conv1"] == low["fc"] == "float32" and low["conv2"] == low["tanh"] == "bfloat16"
 
 
+def test_limits_of_autocast(model):
+    source = {"data_max": 512, "init_max": None, "max_depth_of_reduction": 50}
+    options = amp.peer_policy("autocast", source)
+    assert options["limits"] == {"activation": 512, "depth": 50}
+    assert "limits" not in amp.peer_policy("autocast", {"init_max": None})
+    low = dtypes(model, {**options, "data": np.ones((1, 3, 8, 8), "f")})
+    assert low["conv1"] == "bfloat16" and low["conv2"] == low["fc"] == "float32"  # 27, 72 and 288 products
+    text = error_of(amp.peer_policy, "autocast", {"data_maximum": 1, "init_maximum": 1})
+    assert "no key 'data_maximum'" in text and "no key 'init_maximum'" in text
+
+
 @pytest.mark.parametrize("name", ["tensorflow", "pytorch", "onnxconverter", "tensorrt", "autocast"])
 def test_all_that_a_policy_says_are_options_of_conversions(name):
     sources = {"pytorch": None, "tensorrt": "fc:fp32"}
@@ -150,9 +161,10 @@ def test_names_of_a_table_are_not_looked_up(monkeypatch):
         ("tensorrt", "a:fp32,a:bf16"),
         ("autocast", {"nodes_to_exclude": ["("]}),
         ("autocast", {"low_precision_type": "fp8"}),
-        ("autocast", {"data_max": 512}),  # limits on values are not supported
-        ("autocast", {"init_max": 512}),
-        ("autocast", {"max_depth_of_reduction": 512}),
+        ("autocast", {"data_max": -1}),
+        ("autocast", {"init_max": "512"}),
+        ("autocast", {"max_depth_of_reduction": float("nan")}),
+        ("autocast", {"max_finite_val": 512}),
     ],
 )
 def test_what_means_nothing_is_refused(name, source):
@@ -194,7 +206,7 @@ def error_of(function, *arguments):
 
 def test_only_what_is_no_json_is_called_so(tmp_path):
     path = tmp_path / "policy"
-    source = {"data_max": 512}
+    source = {"data_max": -1}
     path.write_text(json.dumps(source))
     assert error_of(read_policy, f"autocast:{path}") == error_of(amp.peer_policy, "autocast", source)
     assert error_of(read_policy, f"autocst:{path}") == error_of(amp.peer_policy, "autocst")
