@@ -104,22 +104,17 @@ def convert_model(
     """
     begin, first = _Begin(), (sym, arg_params, aux_params)
     of_models = {name: options.pop(name) for name in OF_MODELS}
-    check_of_models(of_models, verify)
+    check_of_models(of_models)
     if verify:
         from ._trust.verify import check_request, verified
 
         check_request(of_models["data"], on_failure)
     options = {**options, "input_dtypes": input_dtypes, "input_shapes": input_shapes}
-    if of_models["accuracy"] is None:
+    if all(given is None for given in of_models.values()):
         model = converted_model(*first, report=return_report, **options)
         report = report_of(model, arg_params) if return_report else None
     else:
-        from ._trust.accuracy import convert_to_target  # which most conversions do without
-        from ._trust.data import inputs_of_model, kept_batches
-
-        if of_models["data"] is not None:
-            of_models["data"] = kept_batches(of_models["data"], inputs_of_model(first))
-        model, report = convert_to_target(first, **of_models, **options)
+        model, report = _converted_with_data(first, of_models, verify, options)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:
         converted, facts = verified(first, converted, of_models["data"], on_failure)
@@ -128,6 +123,20 @@ def convert_model(
     if return_report:
         report._took = begin.until_now()
     return (*converted, report) if return_report else converted
+
+
+def _converted_with_data(first, of_models, verify, options):
+    from ._trust.accuracy import convert_to_target  # which most conversions do without
+    from ._trust.data import inputs_of_model, kept_batches
+    from ._trust.folding import convert_with_better_rounding
+
+    if of_models["data"] is not None:
+        of_models["data"] = kept_batches(of_models["data"], inputs_of_model(first))
+    if of_models["accuracy"] is not None:
+        return convert_to_target(first, **of_models, **options)
+    return convert_with_better_rounding(
+        first, of_models["data"], of_models["sensitivity"], is_required=not verify, **options
+    )
 
 
 class _Begin:

@@ -7,18 +7,20 @@ from ..base import ArgumentError, GraphError, dtype_name, log
 from ..sym import Symbol, Variable, amp_cast
 
 
-def converted_model(sym, arg_params, aux_params, input_dtypes, input_shapes=None, target=None, **options):
+def converted_model(
+    sym, arg_params, aux_params, input_dtypes, input_shapes=None, target=None, rounded_to_nearest=(), **options
+):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict.
 
     `target`, if any, is the accuracy that the extension looks for: {'squared_errors': {tensor: number}, 'limit':
-    number, 'rounded_to_nearest': weights with folded batch norms that are not rounded with compensation}.
+    number}. `rounded_to_nearest` are weights with folded batch norms that are not rounded with compensation.
     """
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     inputs = [name for name in sym.list_arguments() if name not in args]
     types = _with_shapes(_input_types(sym, input_dtypes, inputs), input_shapes)
     sym = _with_low_inputs(sym, types, {name: array.dtype for name, array in {**args, **aux}.items()})
-    more = {} if target is None else {"accuracy": target}
+    more = {"rounded_to_nearest": set(rounded_to_nearest)} | ({} if target is None else {"accuracy": target})
     return run_conversion(
         sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, {**checked, **more})
     )

@@ -429,16 +429,17 @@ OPTIONS = {
     "data": Option(
         None,
         _data,
-        "what the model will see, for `accuracy` and `verify`: an array (of a model with one input), {input: array}, "
-        "or an iterable of such "
-        "batches. The batches of an iterator are kept: several models run on them.",
+        "what the model will see: an array (of a model with one input), {input: array}, or an iterable of such "
+        "batches, which are kept. `accuracy` and `verify` need it. It also decides whether a weight with a folded "
+        "batch norm is rounded to nearest or with compensation; without data that is compensation, a bet.",
         "--data",
-        {"metavar": "FILE.npz", "help": "data of all inputs, an array for each, for --max-error"},
+        {"metavar": "FILE.npz", "help": "data of all inputs: for --max-error, and for how folded weights are rounded"},
     ),
     "sensitivity": Option(
         None,
         _sensitivity,
-        "what `amp.sensitivity` returned for the model, for `accuracy`; by default it is computed from `data`.",
+        "what `amp.sensitivity` returned for the model, for `accuracy` and for how weights with folded batch norms are "
+        "rounded; by default it is computed from `data`.",
     ),
     "keep_decision": Option(
         False,
@@ -467,18 +468,11 @@ OF_EXECUTORS = {"emulate": Option(False, _flag, "whether a CPU that lacks the ar
 OF_MODELS = ("accuracy", "data", "sensitivity")
 
 
-def check_of_models(given, verifies):
-    """Raises ArgumentError for what options of OF_MODELS may not be, alone or together.
-
-    `verifies` says whether the option verify, which reads data, is on.
-    """
+def check_of_models(given):
+    """Raises ArgumentError for what options of OF_MODELS may not be, alone or together."""
     for name in OF_MODELS:
         if given[name] is not None:
             OPTIONS[name].check(name, given[name])
-    if given["accuracy"] is None and given["sensitivity"] is not None:
-        raise ArgumentError("sensitivity: nothing reads it; it belongs to accuracy=")
-    if given["accuracy"] is None and given["data"] is not None and not verifies:
-        raise ArgumentError("data: nothing reads it; it belongs to accuracy= and verify=")
     if given["accuracy"] is None or given["data"] is not None:
         return
     if "error" in given["accuracy"] or given["sensitivity"] is None:

@@ -132,6 +132,97 @@ class ReportReasons {
   const std::map<std::string, DType>& offline_;
 };
 
+// ---- bodies of control flow ----
+
+// The report of a body, in that of the graph around it: ids behind those that are there, names behind the path.
+class BodyReport {
+ public:
+  BodyReport(const ConvertedBody& body, std::int64_t first_id)
+      : body_(body), first_id_(first_id), inner_(Json::parse(body.report)) {}
+
+  void AddTo(Json* report) {
+    for (Json& tensor : inner_["tensors"]) report->at("tensors").push_back(Tensor(std::move(tensor)));
+    for (Json& cast : inner_["casts"]) {
+      if (body_.dropped_casts.contains(cast["name"].get<std::string>())) continue;
+      report->at("casts").push_back(Cast(std::move(cast)));
+      Json& run_time = report->at("totals")["casts"]["run_time"];
+      run_time = run_time.get<std::int64_t>() + 1;
+    }
+    for (Json& nested : inner_["bodies"]) {
+      Prefix(&nested, "path");
+      report->at("bodies").push_back(std::move(nested));
+    }
+  }
+
+ private:
+  void Prefix(Json* json, const char* key) const {
+    Json& name = json->at(key);
+    if (!name.is_null()) name = body_.path + name.get<std::string>();
+  }
+
+  void Shift(Json* json, const char* key) const {
+    Json& id = json->at(key);
+    if (!id.is_null()) id = id.get<std::int64_t>() + first_id_;
+  }
+
+  Json Tensor(Json tensor) const {
+    if (body_.low_variables.contains(tensor["name"].get<std::string>())) BecomeLow(&tensor);
+    if (body_.counting_nodes.contains(tensor["node"].get<std::string>()) && tensor["before"] == tensor["dtype"]) {
+      tensor["reason"] = ReasonJson("fact", "counts_steps", "it decides how often a loop runs, which is not rounded");
+    }
+    const std::string kind = tensor["kind"];
+    if (kind != "result") tensor["kind"] = "variable";
+    Prefix(&tensor, "name");
+    Prefix(&tensor, "node");
+    Shift(&tensor, "id");
+    Shift(&tensor["reason"], "because_of");
+    return tensor;
+  }
+
+  void BecomeLow(Json* tensor) const {
+    const std::string target = inner_["options"]["target_dtype"];
+    (*tensor)["dtype"] = target;
+    if (!(*tensor)["bytes"].is_null()) (*tensor)["bytes"] = (*tensor)["bytes"].get<std::int64_t>() / 2;
+    (*tensor)["reason"] = ReasonJson("fact", "cast_outside",
+                                     "all that read it read " + target + ": it is cast once, in front of the bodies");
+  }
+
+  Json Cast(Json cast) const {
+    Prefix(&cast, "name");
+    Prefix(&cast, "tensor");
+    Shift(&cast, "tensor_id");
+    for (Json& reader : cast["readers"]) {
+      Prefix(&reader, reader["node"].is_null() ? "input" : "node");
+      Shift(&reader["reason"], "because_of");
+    }
+    return cast;
+  }
+
+  const ConvertedBody& body_;
+  const std::int64_t first_id_;
+  Json inner_;
+};
+
+std::int64_t NextId(const Json& report) {
+  std::int64_t next = 0;
+  for (const char* key : {"tensors", "gradients"}) {
+    if (!report.contains(key)) continue;
+    for (const Json& tensor : report[key]) next = std::max(next, tensor["id"].get<std::int64_t>() + 1);
+  }
+  return next;
+}
+
+void AddBodyReports(const ConvertedBodies& converted, Json* report) {
+  if (converted.bodies.empty()) return;
+  (*report)["bodies"] = Json::array();
+  for (const ConvertedBody& body : converted.bodies) {
+    (*report)["bodies"].push_back(
+        {{"path", body.path}, {"why_not", body.why_not.empty() ? Json(nullptr) : Json(body.why_not)}});
+    if (!body.why_not.empty()) continue;
+    BodyReport(body, NextId(*report)).AddTo(report);
+  }
+}
+
 class ReportWriter {
  public:
   explicit ReportWriter(const ReportStages& stages)
@@ -156,9 +247,10 @@ class ReportWriter {
     report["casts"] = Casts();
     report["tensors"] = Tensors();
     if (!s_.gradients.empty()) report["gradients"] = Json::parse(s_.gradients);
+    AddBodyReports(s_.bodies, &report);
     report["folded"] = Json::array();
     for (const auto& [batch_norm, into] : s_.batch_norms.folded) {
-      report["folded"].push_back({{"batch_norm", batch_norm}, {"into", into}});
+      report["folded"].push_back(Folded(batch_norm, into));
     }
     report["not_folded"] = Json::array();
     for (const auto& [batch_norm, why] : s_.batch_norms.kept) {
@@ -175,6 +267,17 @@ class ReportWriter {
                  {"fold_batch_norm", s_.folds}};
     if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";
     return options;
+  }
+
+  // A weight that is rounded offline says how.
+  Json Folded(const std::string& batch_norm, const std::string& into) const {
+    Json folded{{"batch_norm", batch_norm}, {"into", into}};
+    for (const auto& [weight, low] : s_.folded_weights) {
+      if (low.node != into) continue;
+      folded["weight"] = weight;
+      folded["rounding"] = s_.options.rounded_to_nearest.contains(weight) ? "nearest" : "compensated";
+    }
+    return folded;
   }
 
   static const char* UnitOf(Minimize minimized) { return minimized == Minimize::kTime ? "ps" : "casts"; }
@@ -228,6 +331,7 @@ class ReportWriter {
     Json tensors = Json::array();
     for (NodeId id = 0; id < before_.num_nodes(); ++id) {
       const Node& node = before_.node(id);
+      if (s_.bodies.casts.contains(node.name())) continue;  // the conversion's own
       for (int i = 0; i < node.num_visible_outputs(); ++i) tensors.push_back(Tensor(id, before_.EntryOf(id, i)));
     }
     return tensors;
@@ -240,6 +344,7 @@ class ReportWriter {
     Json json{
         {"id", entry},        {"name", before_.EntryName(entry)},      {"node", node.name()},   {"op", node.op_name()},
         {"kind", KindOf(id)}, {"before", NameOf(types_[entry].dtype)}, {"dtype", NameOf(dtype)}};
+    if (s_.bodies.narrowed.contains({node.name(), before_.IndexOf(entry)})) json["before"] = NameOf(DType::kFloat32);
     json["bytes"] = Bytes(types_[entry].shape, dtype);
     json["reason"] = reasons_.OfTensor(id, entry);
     return json;

@@ -9,6 +9,7 @@
 
 #include "passes/op_facts.h"
 #include "passes/precision/operator_names.h"
+#include "passes/runs_bodies.h"
 #include "passes/whose_cast.h"
 
 namespace amp {
@@ -244,6 +245,7 @@ class RoleChooser {
       if (NamesNodes()) ids_by_name_.emplace(node.name(), id);
       Set(id, ops_.Of(node));
       if (IsListedFollower(id)) Set(id, {});
+      if (LetsBodiesDecide(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kRunsBodies}, 0});
       if (IsKeptInTraining(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kTraining}, 0});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionCategory::kKeep, disabled);
     }
@@ -282,6 +284,12 @@ class RoleChooser {
   bool IsListedFollower(NodeId id) const {
     return options_.policy == PrecisionPolicy::kMXNet && result_.reasons[id].kind == ReasonKind::kListed &&
            options_.followers.contains(graph_.node(id).name());
+  }
+
+  // Under policies that convert bodies they decide what their node reads and writes, but for what the call says.
+  bool LetsBodiesDecide(NodeId id) const {
+    return options_.policy != PrecisionPolicy::kMXNet && HasBodies(graph_.node(id)) &&
+           result_.reasons[id].kind != ReasonKind::kUser;
   }
 
   // What follows its neighbours, under policies of facts. In a graph with gradients every rounding counts twice, there
@@ -443,6 +451,7 @@ long OptConstraints(const Node& node) {
     const long value = std::strtol(text->c_str(), &end, 10);
     if (end != text->c_str() && *end == '\0') bits = value;
   }
+  if (HasBodies(node)) return bits;
   for (const std::vector<NodeEntry>& outputs : node.subgraphs()) {
     const Graph body(outputs);
     for (const NodePtr& inner : body.nodes()) bits |= OptConstraints(*inner);

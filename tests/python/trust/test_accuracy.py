@@ -198,6 +198,24 @@ def test_data_choose_how_folded_weights_are_rounded():
     assert report.accuracy["predicted_error"] == pytest.approx(report.accuracy["measured_error"], rel=0.5)
 
 
+@pytest.mark.parametrize("given", ["data", "sensitivity", "verify"])
+def test_data_without_a_goal_choose_the_better_rounding(given):
+    model, data = trust_networks.residual()
+    options = {"cast_params_offline": True, "return_report": True}
+    _, bet, _, before = amp.convert_model(*model, **options)
+    assert {fold["rounding"] for fold in before.folded} == {"compensated"}
+    assert f"rounded on a bet          {len(before.folded)} of their weights" in str(before)
+    table = amp.sensitivity(*model, data)
+    more = {"data": {"data": data}, "sensitivity": {"sensitivity": table}, "verify": {"data": data, "verify": True}}
+    _, low, _, report = amp.convert_model(*model, **more[given], **options)
+    assert "rounded on a bet" not in str(report) and len(report.folded) == len(before.folded) == 2
+    for fold in report.folded:
+        nearest, compensated = fold["error_nearest"], fold["error_compensated"]
+        assert fold["rounding"] == ("nearest" if nearest <= compensated else "compensated")
+        is_same = np.array_equal(low[fold["weight"]].asnumpy(), bet[fold["weight"]].asnumpy())
+        assert is_same == (fold["rounding"] == "compensated")
+
+
 def refusals(model):
     good = {"error": 1e-3}
     yield {"accuracy": {"errors": 1e-3}, "data": DATA}
