@@ -28,7 +28,11 @@ Json ReasonJson(const char* reason_class, const char* kind, const std::string& t
 class ReportReasons {
  public:
   explicit ReportReasons(const ReportStages& stages)
-      : d_(stages.decision), before_(stages.before.graph()), types_(stages.before.types()), offline_(stages.offline) {}
+      : d_(stages.decision),
+        before_(stages.before.graph()),
+        types_(stages.before.types()),
+        offline_(stages.offline),
+        bodies_(stages.bodies) {}
 
   Json OfTensor(NodeId id, EntryId entry) const {
     if (IsCastOffline(id)) return CastOffline(entry);
@@ -41,6 +45,15 @@ class ReportReasons {
     const ReasonKind kind = has_slot ? d_.slot_reasons[d_.first_slot[reader] + slot] : d_.reasons[reader].kind;
     if (kind == d_.reasons[reader].kind) return OfNode(reader);
     return ReasonJson(InfoOf(kind).reason_class, InfoOf(kind).name, d_.Sentence(before_, Reason{kind}));
+  }
+
+  // The tensor itself, or for a cast that stands at a node with bodies one of that node.
+  EntryId Listed(EntryId entry) const {
+    const NodeId id = before_.NodeOf(entry);
+    if (!bodies_.casts.contains(before_.node(id).name())) return entry;
+    const EntryId source = before_.InputsOf(id)[0];
+    const bool is_behind = before_.node(id).Attr<DType>("dtype") == DType::kFloat32;
+    return is_behind ? source : before_.EntryOf(before_.ConsumersOf(entry)[0].node, 0);
   }
 
   bool IsCastOffline(NodeId id) const {
@@ -57,7 +70,7 @@ class ReportReasons {
                          cause == Reason::kNone;
     const ReasonInfo& info = InfoOf(reason.kind);
     return ReasonJson(is_root ? "fact" : info.reason_class, info.name, d_.Sentence(before_, reason),
-                      cause == Reason::kNone ? Json(nullptr) : Json(cause));
+                      cause == Reason::kNone ? Json(nullptr) : Json(Listed(cause)));
   }
 
   // A result that the conversion leaves alone, but that is low: why it does not follow others is of no interest.
@@ -101,7 +114,7 @@ class ReportReasons {
   Json CastOffline(EntryId entry) const {
     const EntryId cause = ReaderWithAReason(entry);
     return ReasonJson("user", "cast_offline", "every reader has it cast: cast once, offline",
-                      cause == Reason::kNone ? Json(nullptr) : Json(cause));
+                      cause == Reason::kNone ? Json(nullptr) : Json(Listed(cause)));
   }
 
   // What a reader of a parameter computes, one that is not in low precision because the parameter is: there is one,
@@ -130,6 +143,7 @@ class ReportReasons {
   const Graph& before_;
   const Types& types_;
   const std::map<std::string, DType>& offline_;
+  const ConvertedBodies& bodies_;
 };
 
 // ---- bodies of control flow ----
@@ -322,7 +336,7 @@ class ReportWriter {
 
   Json TensorId(EntryId after) const {
     const NodeId origin = origins_[after_.NodeOf(after)];
-    return origin == kMade ? Json(nullptr) : Json(before_.EntryOf(origin, after_.IndexOf(after)));
+    return origin == kMade ? Json(nullptr) : Json(reasons_.Listed(before_.EntryOf(origin, after_.IndexOf(after))));
   }
 
   // ---- tensors ----
