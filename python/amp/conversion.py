@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import resource
 import time
+import warnings
 from typing import TYPE_CHECKING
 
 from ._conversion.calls import converted_model, converted_symbol, report_of
@@ -103,14 +104,18 @@ def convert_model(
     begin, first = _Begin(), (sym, arg_params, aux_params)
     of_models = {name: options.pop(name) for name in OF_MODELS}
     options = {**options, "input_dtypes": input_dtypes, "input_shapes": input_shapes}
-    problems = problems_of_models(of_models, verify or return_report)
+    problems = problems_of_models(of_models)
     if verify:
         from ._trust.verify import problems_of_request, verified
 
         problems += problems_of_request(of_models["data"], on_failure)
     if problems:
         converted_model(*first, problems=problems, **options)  # raises, with what else is wrong
-    model, report, data = _converted_on_data(first, of_models, options, verify, return_report)
+    if all(given is None for given in of_models.values()):
+        model, data = converted_model(*first, report=return_report, **options), None
+        report = report_of(model, arg_params) if return_report else None
+    else:
+        model, report, data = _converted_on_data(first, of_models, options, verify, return_report)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:
         converted, facts = verified(first, converted, data, on_failure)
@@ -122,10 +127,10 @@ def convert_model(
 
 
 def _converted_on_data(first, of_models, options, verify, return_report):
-    """(what `converted_model` returns, its report or None, data that may be read once more)."""
+    """(what `converted_model` returns, its report, data that may be read once more)."""
     accuracy, limits, data, sensitivity = (of_models[name] for name in OF_MODELS)
     ranges = None
-    if data is not None and (accuracy is not None or verify + (limits is not None or return_report) > 1):
+    if data is not None:
         from ._trust.data import Reruns, inputs_of_model
 
         data = Reruns(data, inputs_of_model(first))
@@ -133,14 +138,20 @@ def _converted_on_data(first, of_models, options, verify, return_report):
         from ._trust.limits import over_limits
 
         options["over_limit"], ranges = over_limits(first, limits, data, options)
-    if accuracy is None:
-        model = converted_model(*first, report=return_report, **options)
-        report = report_of(model, first[1]) if return_report else None
-    else:
+    if accuracy is not None:
         from ._trust.accuracy import convert_to_target  # which most conversions do without
 
         model, report = convert_to_target(first, accuracy, data, sensitivity, **options)
-    if return_report and data is not None:
+    elif data is None and sensitivity is None:
+        model = converted_model(*first, report=True, **options)
+        report = report_of(model, first[1])
+    else:
+        from ._trust.folding import convert_with_better_rounding
+
+        is_required = not (verify or return_report or limits is not None)
+        model, report = convert_with_better_rounding(first, data, sensitivity, is_required, **options)
+    was_interrupted = report.accuracy is not None and report.accuracy["interrupted"]
+    if return_report and data is not None and not was_interrupted:
         _add_ranges(report, ranges, first, data)
     return model, report, data
 
@@ -148,7 +159,11 @@ def _converted_on_data(first, of_models, options, verify, return_report):
 def _add_ranges(report, ranges, first, data):
     from ._trust.ranges import Ranges, facts_of_ranges, kept_batch_norms
 
-    ranges = ranges or Ranges(first, data, kept_batch_norms(report))
+    try:
+        ranges = ranges or Ranges(first, data, kept_batch_norms(report))
+    except KeyboardInterrupt:
+        warnings.warn("interrupted: the report has no ranges", stacklevel=4)
+        return
     report._facts["ranges"] = facts_of_ranges(ranges, report)
 
 

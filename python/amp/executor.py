@@ -24,8 +24,8 @@ from ._options.executor import (
     settings_of_plain_runs,
     with_executor_options,
 )
-from .base import ArgumentError, PlanMismatch, UnsupportedError, log
 from ._paths import encoded
+from .base import ArgumentError, PlanMismatch, UnsupportedError, log
 from .sym import Symbol
 from .sym.slots import inputs_of
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._core import NDArray
-    from ._options.typed import ExecutorOptions
     from ._execution.plan_files import PlanOrigin
+    from ._options.typed import ExecutorOptions
     from ._types import ArrayLike, Arrays, DTypes, Path, Shape, Shapes
 
 _OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profile_training")

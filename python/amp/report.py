@@ -207,10 +207,24 @@ class ConversionReport:
     def folded(self) -> list[dict[str, Any]]:
         """Batch norms that became part of another node: dicts with batch_norm and into.
 
-        With a goal for accuracy, too: weight, rounding ('nearest' or 'compensated'), and what either does to the
-        outputs, error_nearest and error_compensated.
+        Where the weight is read in low precision, weight and rounding, 'nearest' or 'compensated', say how it was
+        rounded. Without data that is a bet on compensation. With data or a sensitivity error_nearest and
+        error_compensated, what either does to the outputs, decided.
         """
         return self._facts["folded"]
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The graphs that loops and branches run: dicts with path and why_not.
+
+        why_not says why one stays as it is, and is None where it was converted. The full names of its nodes, in casts
+        and tensors as well as in the options of a conversion, begin with path: 'loop/body/fc'.
+
+        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
+        >>> amp.convert_model(sym, args, aux, return_report=True)[3].bodies
+        []
+        """
+        return self._facts.get("bodies", [])
 
     @property
     def not_folded(self) -> list[dict[str, str]]:
@@ -317,11 +331,37 @@ def _total_lines(report):
         yield f"  {dtype + ' tensors':<25} {count:<8} {totals['bytes'].get(dtype, 0):,} bytes"
     if totals["tensors_of_unknown_size"]:
         yield f"  of unknown size           {totals['tensors_of_unknown_size']} (give the inputs' shapes)"
+    yield from _part_lines(report)
+    yield from _parameter_lines(report)
+    if report.machine:
+        yield f"  machine                   {report.machine.get('name')} ({report.machine['digest']})"
+    if report.accuracy:
+        yield f"  accuracy                  {_accuracy(report.accuracy)}"
+    if report.predicted:
+        decided, unchanged = (_cost(report.predicted, key) for key in ("as_decided", "unchanged"))
+        yield f"  predicted                 {decided}, as it was {unchanged}"
+    if report.took:
+        seconds, memory = report.took["seconds"], report.took["peak_bytes"]
+        yield f"  took                      {seconds:.3g} s and {memory:,} bytes of memory"
+    if report.note_on_mxnet:
+        yield f"  note: {report.note_on_mxnet}"
+
+
+def _part_lines(report):
     if report.folded or report.not_folded:
         yield f"  batch norms folded        {len(report.folded)} of {len(report.folded) + len(report.not_folded)}"
+    bets = sum("rounding" in fold and "error_nearest" not in fold for fold in report.folded)
+    if bets:
+        yield f"  rounded on a bet          {bets} of their weights, with compensation (data= decides for each)"
+    if report.bodies:
+        converted = sum(body["why_not"] is None for body in report.bodies)
+        yield f"  bodies converted          {converted} of {len(report.bodies)}"
     if report.gradients:
         low = sum(tensor["dtype"] == report.options["target_dtype"] for tensor in report.gradients)
         yield f"  tensors of gradients      {len(report.gradients)}, {low} of them {report.options['target_dtype']}"
+
+
+def _parameter_lines(report):
     rounded = [parameter for parameter in report.parameters if not parameter["is_exact"]]
     if rounded:
         worst = max(rounded, key=lambda parameter: parameter["error"])
@@ -334,15 +374,6 @@ def _total_lines(report):
         counts = report.denormal_parameters.values()
         are, become = (sum(count[key] for count in counts) for key in ("are", "become"))
         yield f"  denormal numbers          {are} of parameters, {become} more by the conversion"
-    if report.machine:
-        yield f"  machine                   {report.machine.get('name')} ({report.machine['digest']})"
-    if report.accuracy:
-        yield f"  accuracy                  {_accuracy(report.accuracy)}"
-    if report.predicted:
-        decided, unchanged = (_cost(report.predicted, key) for key in ("as_decided", "unchanged"))
-        yield f"  predicted                 {decided}, as it was {unchanged}"
-    if report.note_on_mxnet:
-        yield f"  note: {report.note_on_mxnet}"
 
 
 def _magnitude(row):
@@ -351,12 +382,16 @@ def _magnitude(row):
 
 def _kept_lines(report):
     results = [tensor for tensor in report.kept if tensor["kind"] == "result"]
-    if not results:
-        return
-    yield "results left in another float dtype"
-    width = min(40, max(len(tensor["name"]) for tensor in results))
-    for tensor in results:
-        yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
+    if results:
+        yield "results left in another float dtype"
+        width = min(40, max(len(tensor["name"]) for tensor in results))
+        for tensor in results:
+            yield f"  {tensor['name']:<{width}}  {tensor['dtype']:<9} {tensor['reason']['text']}"
+    left = [body for body in report.bodies if body["why_not"]]
+    if left:
+        yield "bodies of loops and branches left as they were"
+        for body in left:
+            yield f"  {body['path']}  {body['why_not']}"
 
 
 def _cost(predicted, key):

@@ -23,8 +23,10 @@ namespace {
 
 // Nodes that the caller excludes or forces, or for which AMP is disabled.
 std::set<const Node*> KeptByCaller(const Graph& graph, const ConvertOptions& options) {
+  ConvertOptions known = options;
+  known.ignore_unknown_names = true;  // those of nodes in bodies
   Problems told_by_decide;
-  const PrecisionChoices choices = ChoosePrecision(graph, options, &told_by_decide);
+  const PrecisionChoices choices = ChoosePrecision(graph, known, &told_by_decide);
   std::set<const Node*> kept;
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     if (choices.named[id]) kept.insert(&graph.node(id));
@@ -58,7 +60,7 @@ std::map<std::string, FoldedWeight> LowWeights(const Graph& graph, const std::ma
     const Node& node = graph.node(reader.node);
     const auto* target = node.op()->Find<FoldTarget>();
     if (target == nullptr || reader.slot != 1 || decision.ReadAt(reader.node, 1) != decision.target) continue;
-    weights[graph.node(id).name()] = {decision.target, target->weight_axis, target->weight_groups(node)};
+    weights[graph.node(id).name()] = {node.name(), decision.target, target->weight_axis, target->weight_groups(node)};
   }
   return weights;
 }
@@ -159,6 +161,9 @@ void FoldBatchNorm(Conversion& c) {
 void DecidePrecision(Conversion& c) {
   const Graph& graph = c.model.graph();
   c.decision = DecideFor(c.model, c.options);
+  if (c.without_bodies && c.decision.predicted) {  // of the model as it was, bodies included
+    c.decision.predicted->unchanged = Decide(*c.without_bodies, c.options).predicted->unchanged;
+  }
   c.result.folded_weights = LowWeights(graph, c.result.new_arrays, c.decision);
   c.result.unknown_names = c.decision.unknown_names;
   c.result.predicted = c.decision.predicted;
@@ -174,7 +179,7 @@ void ApplyDecision(Conversion& c) {
     c.decided = c.model;
   }
   c.model.Replace(std::move(applied));
-  c.result.num_casts = CountCasts(c.model.graph());
+  c.result.num_casts = CountCasts(c.model.graph()) + c.bodies.num_casts;
   RequireTypesOfGradients(c.model);
   VerifyDTypes(c.model);
 }
@@ -188,12 +193,13 @@ void CastParamsOffline(Conversion& c) {
   c.model.Replace(std::move(offline.rewrite));
   for (const auto& [name, dtype] : offline.casts) c.model.SetVariableDType(name, dtype);
   c.result.casts = std::move(offline.casts);
-  c.result.num_casts = CountCasts(c.model.graph());
+  c.result.num_casts = CountCasts(c.model.graph()) + c.bodies.num_casts;
 }
 
 void FillReport(Conversion& c) {
-  ReportStages stages{*c.decided, c.decision, c.model,           c.provenance,      c.result.casts,
-                      c.folded,   c.options,  FoldsBatchNorm(c), c.given_parameters};
+  ReportStages stages{
+      *c.decided,        c.decision,         c.model,  c.provenance,           c.result.casts, c.folded, c.options,
+      FoldsBatchNorm(c), c.given_parameters, c.bodies, c.result.folded_weights};
   if (c.options.training) stages.gradients = GradientTensors(stages);
   c.report->Fill(stages);
 }

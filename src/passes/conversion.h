@@ -9,6 +9,7 @@
 #include "passes/fusion_mxnet/fuse_mxnet.h"
 #include "passes/optimize/fold_batch_norm.h"
 #include "passes/precision/conversion_report.h"
+#include "passes/precision/converted_bodies.h"
 #include "passes/precision/decision.h"
 #include "passes/precision/report_stages.h"
 
@@ -22,7 +23,12 @@ struct Conversion {
   TypeMap input_types;
   ConvertOptions options;
   ConversionReport* report;  // or nullptr
-  FusedOrigins origins;      // what Unfuse opened
+  // Parameters are cast in the file, where all readers agree. Those of bodies are parameters of the model around.
+  bool casts_files = options.cast_params_offline;
+  void (*run)(Conversion&) = nullptr;  // the pipeline, for bodies
+  FusedOrigins origins;                // what Unfuse opened
+  ConvertedBodies bodies;
+  std::optional<Model> without_bodies;  // the model before ConvertBodies, where that changed some
   FoldedNames folded;
   Decision decision;
   std::optional<Model> decided;  // the model that `decision` is about, for a report

@@ -9,16 +9,10 @@
 
 #include "nnvm/ndarray.h"
 #include "nnvm/symbol.h"
+#include "passes/optimize/fold_batch_norm.h"
 #include "passes/precision/decision.h"
 
 namespace amp {
-
-// A weight with a batch norm in it that is read in low precision only.
-struct FoldedWeight {
-  DType target = DType::kUnknown;
-  int channel_axis = 0;     // of output channels
-  std::int64_t groups = 1;  // that divide axis 0 where channels are on another axis; each has channels of its own
-};
 
 struct ConvertedSymbol {
   Symbol symbol;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "passes/conversion.h"
+#include "passes/convert_bodies.h"
 #include "passes/optimize/fuse_attention.h"
 #include "passes/optimize/propagate_strides.h"
 #include "passes/optimize/simplify.h"
@@ -29,6 +30,8 @@ constexpr Stage<Conversion> kConversion[] = {
     {"Unfuse", nullptr, UnfuseModel},
     {"Infer", nullptr, InferTypes},
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
+    // Before Decide: what the bodies read and write in low precision is a fact for the graph around them.
+    {"ConvertBodies", nullptr, ConvertBodies},
     {"Decide", nullptr, DecidePrecision},
     {"ApplyDecision", nullptr, ApplyDecision},
     {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },
@@ -94,7 +97,10 @@ void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>*
 
 }  // namespace
 
-void RunConversion(Conversion& conversion) { RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion); }
+void RunConversion(Conversion& conversion) {
+  conversion.run = RunConversion;
+  RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion);
+}
 void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }
 void OptimizeForShapes(Preparation& preparation) { RunOptimization(kPerShapes, preparation); }
 void PrepareForGradients(Preparation& preparation) { RunOptimization(kBeforeGradients, preparation); }

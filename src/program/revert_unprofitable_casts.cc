@@ -8,6 +8,7 @@
 #include "passes/mark_backward.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/precision/remove_amp_casts.h"
+#include "passes/runs_bodies.h"
 #include "passes/whose_cast.h"
 #include "program/cast_arrays.h"
 #include "program/convert_model.h"
@@ -15,16 +16,21 @@
 namespace amp {
 namespace {
 
+void AddTargets(const Graph& graph, std::set<DType>* found) {
+  for (const NodePtr& node : graph.nodes()) {
+    const bool is_cast = node->IsOp("amp_cast") && IsCastOfConversion(*node);
+    if (is_cast && IsLowPrecision(node->Attr<DType>("dtype"))) found->insert(node->Attr<DType>("dtype"));
+    const std::string* mark = node->is_variable() ? node->FindAttr(kAmpDTypeAttr) : nullptr;
+    if (mark != nullptr) found->insert(DTypeFromName(*mark));
+  }
+}
+
 // The low dtype of a conversion's casts and marked parameters; kUnknown where there is none, or where there are
 // several.
 DType TargetOf(const Graph& graph) {
   std::set<DType> found;
-  for (const NodePtr& node : graph.nodes()) {
-    const bool is_cast = node->IsOp("amp_cast") && IsCastOfConversion(*node);
-    if (is_cast && IsLowPrecision(node->Attr<DType>("dtype"))) found.insert(node->Attr<DType>("dtype"));
-    const std::string* mark = node->is_variable() ? node->FindAttr(kAmpDTypeAttr) : nullptr;
-    if (mark != nullptr) found.insert(DTypeFromName(*mark));
-  }
+  AddTargets(graph, &found);
+  for (const BodyGraph& body : BodiesIn(graph, {})) AddTargets(body.graph, &found);
   return found.size() == 1 ? *found.begin() : DType::kUnknown;
 }
 
@@ -32,16 +38,24 @@ bool IsFullyKnown(const Types& types) {
   return std::all_of(types.begin(), types.end(), [](const TensorType& type) { return type.fully_known(); });
 }
 
-// Names of operator nodes that read or write `target`, a conversion's casts aside.
-std::set<std::string> LowNodes(const Graph& graph, const Types& types, DType target) {
-  std::set<std::string> names;
+void AddLowNodes(const std::string& path, const Graph& graph, const Types& types, DType target,
+                 std::set<std::string>* names) {
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const Node& node = graph.node(id);
     if (node.is_variable() || IsCastOfConversion(node)) continue;
     bool is_low = false;
     for (const EntryId input : graph.InputsOf(id)) is_low = is_low || types[input].dtype == target;
     for (const EntryId output : graph.OutputsOf(id)) is_low = is_low || types[output].dtype == target;
-    if (is_low) names.insert(node.name());
+    if (is_low) names->insert(path + node.name());
+  }
+}
+
+// Full names of operator nodes that read or write `target`, a conversion's casts aside.
+std::set<std::string> LowNodes(const Graph& graph, const Types& types, DType target) {
+  std::set<std::string> names;
+  AddLowNodes("", graph, types, target, &names);
+  for (const BodyGraph& body : BodiesIn(graph, types)) {
+    AddLowNodes(body.path, body.graph, InferPartial(body.graph, body.variable_types), target, &names);
   }
   return names;
 }
@@ -62,11 +76,23 @@ Graph WithoutMarksOfInputs(const Graph& graph, const ModelParams& params) {
       .graph;
 }
 
+// Calls `visit` with the full name of each operator node, those of bodies included.
+template <class Visit>
+void ForEachOperator(const Graph& graph, const Visit& visit) {
+  const auto visit_all = [&visit](const std::string& path, const Graph& part) {
+    for (const NodePtr& node : part.nodes()) {
+      if (!node->is_variable()) visit(path + node->name(), *node);
+    }
+  };
+  visit_all("", graph);
+  for (const BodyGraph& body : BodiesIn(graph, {})) visit_all(body.path, body.graph);
+}
+
 // What the caller forces now, and what one forced when the model was converted.
 std::set<std::string> WithForced(const Graph& graph, std::set<std::string> kept) {
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_variable() && node->FindAttr(kForcedDTypeAttr) != nullptr) kept.insert(node->name());
-  }
+  ForEachOperator(graph, [&](const std::string& name, const Node& node) {
+    if (node.FindAttr(kForcedDTypeAttr) != nullptr) kept.insert(name);
+  });
   return kept;
 }
 
@@ -105,11 +131,11 @@ ConvertOptions OptionsFor(const Graph& plain, const std::set<std::string>& low, 
   options.target = target;
   options.policy = PrecisionPolicy::kOptimal;
   options.fold_batch_norm = false;
-  for (const NodePtr& node : plain.nodes()) {
-    if (node->is_variable()) continue;
-    if (!low.contains(node->name())) options.excluded.push_back(node->name());
-    if (low.contains(node->name()) && kept.contains(node->name())) options.force[node->name()] = target;
-  }
+  ForEachOperator(plain, [&](const std::string& name, const Node& node) {
+    if (HasBodies(node)) return;  // their bodies decide
+    if (!low.contains(name)) options.excluded.push_back(name);
+    if (low.contains(name) && kept.contains(name)) options.force[name] = target;
+  });
   options.ignore_unknown_names = true;
   return options;
 }

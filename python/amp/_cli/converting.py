@@ -88,6 +88,8 @@ def _facts(record):
         "note": record.note_on_mxnet,
         "accuracy": record.accuracy,
         "verified": record.verified,
+        "bodies": record.bodies,
+        "took": record.took,
     }
 
 
@@ -100,11 +102,17 @@ def _print_facts(facts, options):
     hint = "" if options.cast_params_offline else " (see --offline)"
     print(f"  parameters cast:     {facts['casts']['offline']} of {parameters['after']}{hint}")
     print(f"  parameter bytes:     {size_text(parameters['bytes_before'])} -> {size_text(parameters['bytes_after'])}")
+    if facts["bodies"]:
+        converted = sum(body["why_not"] is None for body in facts["bodies"])
+        print(f"  bodies of loops:     {converted} of {len(facts['bodies'])} converted")
     if facts["accuracy"]:
         _print_accuracy(facts["accuracy"])
     if facts["verified"]:
         samples = facts["verified"]["samples"]
         print(f"  verified:            on {samples} samples no step adds more than one rounding")
+    print(
+        f"  took:                {facts['took']['seconds']:.2f} s, {size_text(facts['took']['peak_bytes'])} of memory"
+    )
     if facts["note"]:
         print(f"  note: {facts['note']}")
 

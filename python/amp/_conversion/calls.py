@@ -15,21 +15,23 @@ def converted_model(
     input_shapes=None,
     target=None,
     over_limit=None,
+    rounded_to_nearest=(),
     problems=(),
     **options,
 ):
     """What `convert_model` returns, the number of casts and (with report=True) the report, as the extension's dict.
 
     `target`, if any, is the accuracy that the extension looks for: {'squared_errors': {tensor: number}, 'parts':
-    {tensor: {node that reads it: part of its error, of 1}}, 'limit': number, 'rounded_to_nearest': weights with folded
-    batch norms that are not rounded with compensation}; `over_limit` is {node: what exceeds a limit} of those that
-    stay; `problems` are texts of mistakes found before.
+    {tensor: {node that reads it: part of its error, of 1}}, 'limit': number}; `over_limit` is {node: what exceeds a
+    limit} of those that stay; `rounded_to_nearest` are weights with folded batch norms that are not rounded with
+    compensation; `problems` are texts of mistakes found before.
     """
     check_symbol(sym)
     args, aux = readable_dict(arg_params, "arg_params"), readable_dict(aux_params, "aux_params")
     types = types_of_inputs(sym, args, input_dtypes, input_shapes)
     sym = _with_low_inputs(sym, types, {name: array.dtype for name, array in {**args, **aux}.items()})
     more = {key: value for key, value in (("accuracy", target), ("over_limit", over_limit)) if value is not None}
+    more["rounded_to_nearest"] = set(rounded_to_nearest)
     return run_conversion(
         sym, options, lambda checked: _core.convert_model(sym._handle, args, aux, types, {**checked, **more}), problems
     )

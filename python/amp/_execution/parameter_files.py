@@ -29,9 +29,7 @@ class WatchedFile:
         if found == self._stamp:
             return
         if self._sha256 is None or _sha256(self.path) != self._sha256:
-            raise ArgumentError(
-                f"'{self.path}' has changed since {self._use}; load it again and make another executor"
-            )
+            raise ArgumentError(f"'{self.path}' has changed since {self._use}; load it again and make another executor")
         self._stamp = found
 
     def __getstate__(self):

@@ -482,21 +482,23 @@ OPTIONS = {
     "data": Option(
         None,
         _data,
-        "what the model will see, for `accuracy`, `limits`, `verify` and the ranges in the report: an array (of a "
-        "model with one input), {input: array}, or an iterable of such batches. Where several models run on them, the "
-        "first 256 MiB of an iterator, which can be read once, are kept, and the rest is not read; whatever can be "
-        "read again is, and nothing of it is kept.",
+        "what the model will see: an array (of a model with one input), {input: array}, or an iterable of such "
+        "batches. `accuracy`, `limits`, `verify` and the ranges in the report read it. It also decides whether a "
+        "weight with a folded batch norm is rounded to nearest or with compensation; without data that is "
+        "compensation, a bet. Where several models run on it, the first 256 MiB of an iterator, which can be read "
+        "once, are kept, and the rest is not read; whatever can be read again is, and nothing of it is kept.",
         "--data",
         {
             "metavar": "FILE.npz",
-            "help": "data of all inputs, an array for each: for --max-error, --limits, --verify and the ranges in the "
-            "report",
+            "help": "data of all inputs, an array for each: for --max-error, --limits, --verify, the ranges in the "
+            "report, and how folded weights are rounded",
         },
     ),
     "sensitivity": Option(
         None,
         _sensitivity,
-        "what `amp.sensitivity` returned for the model, for `accuracy`; by default it is computed from `data`.",
+        "what `amp.sensitivity` returned for the model, for `accuracy` and for how weights with folded batch norms are "
+        "rounded; by default it is computed from `data`.",
     ),
     "keep_decision": Option(
         False,
@@ -525,11 +527,8 @@ OF_EXECUTORS = {"emulate": Option(False, _flag, "whether a CPU that lacks the ar
 OF_MODELS = ("accuracy", "limits", "data", "sensitivity")
 
 
-def problems_of_models(given, reads_data):
-    """Texts of what options of OF_MODELS may not be, alone or together.
-
-    `reads_data` says whether something else than these options reads data.
-    """
+def problems_of_models(given):
+    """Texts of what options of OF_MODELS may not be, alone or together."""
     problems = []
     for name in OF_MODELS:
         if given[name] is not None:
@@ -537,15 +536,11 @@ def problems_of_models(given, reads_data):
                 OPTIONS[name].check(name, given[name])
             except ArgumentError as error:
                 problems.append(str(error))
-    return problems or list(_contradictions_of_models(given, reads_data))
+    return problems or list(_contradictions_of_models(given))
 
 
-def _contradictions_of_models(given, reads_data):
+def _contradictions_of_models(given):
     accuracy, limits, data, sensitivity = (given[name] for name in OF_MODELS)
-    if accuracy is None and sensitivity is not None:
-        yield "sensitivity: nothing reads it; it belongs to accuracy="
-    if accuracy is None and limits is None and data is not None and not reads_data:
-        yield "data: nothing reads it; it belongs to accuracy=, limits=, verify= and return_report="
     if accuracy is not None and data is None and ("error" in accuracy or sensitivity is None):
         yield "accuracy: expected data=, on which it is measured"
     if limits and "activation" in limits and data is None:

@@ -19,6 +19,7 @@ from .._options.conversion import target_name
 from ..base import ArgumentError, log
 from ..sym import Symbol
 from .data import batches, inputs_of_model
+from .folding import Foldings
 from .measuring import Measure, Runner
 from .progress import part, tell
 from .sensitivity import sensitivity as sensitivity_of
@@ -75,40 +76,6 @@ class Found(NamedTuple):
         return (self.cost, self.squared_error) == (other.cost, other.squared_error)
 
 
-class Folding(NamedTuple):
-    """A weight that a batch norm is folded into, and what both ways to round it do to the outputs."""
-
-    node: str
-    weight: str
-    nearest: float
-    compensated: float
-
-    @classmethod
-    def of(cls, effects):
-        """The Folding of a weight's Effects."""
-        errors = [math.sqrt(np.mean(np.square(sum(form)))) for form in (effects.plain, effects.compensated)]
-        return cls(effects.readers[0].node, effects.name, *errors)
-
-    @property
-    def rounding(self):
-        """The better way."""
-        return "nearest" if self.nearest <= self.compensated else "compensated"
-
-    @property
-    def least(self):
-        """The error of the better way."""
-        return min(self.nearest, self.compensated)
-
-    def facts(self):
-        """What a report says of it."""
-        return {
-            "weight": self.weight,
-            "rounding": self.rounding,
-            "error_nearest": self.nearest,
-            "error_compensated": self.compensated,
-        }
-
-
 def _parts(readers):
     """{node: the part of a tensor's squared error that this reader sees}"""
     squares = {}
@@ -124,7 +91,7 @@ class Search:
 
     def __init__(self, model, options, table):
         self._model, self._options, self._table = model, options, table
-        self._foldings = [Folding.of(effects) for effects in table.effects if effects.compensated]
+        self._foldings = Foldings(table)
         self.squared_errors = {tensor["name"]: tensor["own"] ** 2 for tensor in table.tensors if tensor["own"]}
         self.squared_errors |= {folding.weight: folding.least**2 for folding in self._foldings}
         self._parts = {tensor["name"]: _parts(tensor["readers"]) for tensor in table.tensors if tensor["own"]}
@@ -138,18 +105,11 @@ class Search:
 
     def convert(self, limit):
         """The cheapest conversion found within the limit; float32 for 0, and where there is none."""
-        target = {
-            "squared_errors": self.squared_errors,
-            "parts": self._parts,
-            "limit": limit,
-            "rounded_to_nearest": {folding.weight for folding in self._foldings if folding.rounding == "nearest"},
-        }
-        model = converted_model(*self._model, **self._options, target=target, report=True)
+        target = {"squared_errors": self.squared_errors, "parts": self._parts, "limit": limit}
+        nearest = self._foldings.rounded_to_nearest
+        model = converted_model(*self._model, **self._options, target=target, rounded_to_nearest=nearest, report=True)
         found = Found(model, report_of(model, self._model[1]), math.nan)
-        by_node = {folding.node: folding for folding in self._foldings}
-        for facts in found.report.folded:
-            if facts["into"] in by_node:
-                facts.update(by_node[facts["into"]].facts())
+        self._foldings.add_to(found.report)
         unknown = self.squared_errors.keys() - {tensor["name"] for tensor in found.report.tensors}
         if unknown:
             raise ArgumentError(

@@ -114,6 +114,12 @@ class _Bounded:
         self._matching = Matching(low, reference)
         if self._matching.problem:
             raise ArgumentError(f"the second model is no conversion of the first one: {self._matching.problem}")
+        if self._matching.bodies:
+            names = ", ".join(low.graph.nodes[i].name for i in self._matching.bodies)
+            raise ArgumentError(
+                f"there is no bound for roundings inside of loops and branches: {names}; keep them in "
+                "float32 (excluded_sym_names)"
+            )
         self._outputs = list(dict.fromkeys(reference.graph.heads))
         self._names = {reference.graph.name_of(entry): entry for entry in self._outputs}
         self._points = [point for point in self._matching.points() if self._rounds(point)]

@@ -27,7 +27,7 @@ class Measurement:
         self.points = self.matching.points() if own or shares else []
         nodes = self.matching.with_twins() if self.points else []
         constants = self._low_constants()
-        self._twins = Twins(low.graph, nodes, constants, run.stored)
+        self._twins = Twins(low.graph, nodes, constants, run.stored, self.matching.bodies)
         products = [i for i in nodes if low.graph.sums_products[i]]
         sizes = {entry: np.abs(array) for entry, array in constants.items()}
         self._magnitudes = Twins(low.graph, products, sizes, run.stored)

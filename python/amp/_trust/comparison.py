@@ -91,7 +91,8 @@ class Comparison:
         - own: rms of what this step adds by itself, relative: what it wrote less what the operator gives in float32 for
           the same inputs; None where the step neither reads nor writes low precision,
         - kernel: the own kernel that computed it in mode 'fast', or None,
-        - own_units: the largest own error in halves of a unit in the last place; more than 1 is a fault,
+        - own_units: the largest own error in halves of a unit in the last place; more than 1 is a fault, but for a loop
+          or branch whose bodies were converted (has_low_bodies): it is one step here, beside its float32 bodies,
         - share: the part of the outputs' squared error that is due to this step; negative where it cancels others,
         - largest: the largest difference over the largest number of the reference,
         - gain: systematic growth, <reference, tensor> / <reference, reference> - 1,
@@ -243,6 +244,9 @@ def _inverted(pairs):
 
 
 def _notes(m, interrupted):
+    if m.matching.bodies:
+        names = ", ".join(m.low.graph.nodes[i].name for i in m.matching.bodies)
+        yield f"tensors inside of loops and branches are not compared: each of these counts as one step: {names}"
     if m.run.differences:
         names = ", ".join(m.run.differences[:4])
         yield f"tensors are shown by a plan that computes {len(m.run.differences)} steps otherwise: {names}"
@@ -272,6 +276,7 @@ def _tensors(m, folded):
         kind = "input" if node.is_variable else "cast" if node.op in CASTS else "result"
         row = {"name": graph.name_of(entry), "node": node.name, "op": node.op, "kind": kind}
         row |= {"dtype": m.matching.dtypes[entry], "batch_norm": folded.get(node.name), **m.differences[entry].facts()}
+        row |= {"has_low_bodies": entry[0] in m.matching.bodies}
         row |= {"kernel": m.run.kernels.get(entry), **_own_facts(m, points.get(entry))}
         rows.append(row)
     return rows
@@ -295,6 +300,8 @@ def _parameter(m, point):
 
 
 def _is_suspect(row):
+    if row.get("has_low_bodies"):
+        return False
     if any(name in (row.get("kernel") or "") for name in _KERNELS):
         return row["own"] is not None and not row["own"] <= _LIMIT_OF_KERNELS
     limit = _LIMIT_OF_FOLDED if row.get("is_folded") else _LIMIT

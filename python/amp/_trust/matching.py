@@ -28,7 +28,8 @@ class Matching:
 
     Nodes are one where they have the same name, operator and place among the nodes of that name. Casts of `low` are
     looked through. `problem` says where the models are not one graph, '' where they are. `stored` are the entries that
-    are known of a run of the low model; None: all of them.
+    are known of a run of the low model; None: all of them. `bodies` is {node of the low model: what files say of its
+    subgraphs in the reference} of loops and branches whose bodies differ.
     """
 
     def __init__(self, low, reference, stored=None):
@@ -42,8 +43,15 @@ class Matching:
         self._is_low = [any(self.dtypes.get((i, k)) in LOW for k in range(n)) for i, n in self._sizes()]
         self._node = _nodes_of(self._low, self._reference)
         self._of_low = {other: i for i, other in self._node.items()}
+        self.bodies = dict(self._changed_bodies())
         self.problem = self._difference()
         self._check_shapes(types, reference.types())
+
+    def _changed_bodies(self):
+        for i, other in self._node.items():
+            low, reference = self._low.nodes[i].rest, self._reference.nodes[other].rest
+            if "subgraphs" in reference and low.get("subgraphs") != reference["subgraphs"]:
+                yield i, reference
 
     def _sizes(self):
         return [(i, len(names)) for i, names in enumerate(self._low.outputs)]
@@ -90,7 +98,7 @@ class Matching:
             for i, node in self._low.operators()
             if node.op not in CASTS
             and self._depends[i]
-            and (self._is_low[i] or any(self.dtypes.get(entry) in LOW for entry in node.inputs))
+            and (self._is_low[i] or i in self.bodies or any(self.dtypes.get(entry) in LOW for entry in node.inputs))
         ]
 
     def _without_runs(self):

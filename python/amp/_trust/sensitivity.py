@@ -115,6 +115,12 @@ class Sensitivity:
                 f"the report is of a conversion to {target}, and the sensitivity is of {self._facts['target_dtype']}: "
                 f"compute amp.sensitivity(..., target_dtype='{target}')"
             )
+        inside = [body["path"] for body in report.bodies if body["why_not"] is None]
+        if inside:
+            raise ArgumentError(
+                f"the conversion rounds inside of {', '.join(inside)}, and a sensitivity does not look into loops and "
+                "branches: convert with excluded_sym_names, or measure with amp.compare"
+            )
         return float(np.sqrt(sum(self._squares(report, target))))
 
     def _squares(self, report, target):

@@ -11,11 +11,11 @@ class Twins:
     `nodes` are ids of the graph. Copies write float32, sum as they please and keep no precision of their own.
     `constants` is {entry: array} of what is always the same. `stored` are the entries that are known of a run; None:
     all of them. What a copy reads beside them is copied, too, without casts: a step that computes several nodes rounds
-    once.
+    once. `bodies` is {node: what files say of other subgraphs that its copy has}.
     """
 
-    def __init__(self, graph, nodes, constants, stored=None):
-        self._graph, self._stored = graph, stored
+    def __init__(self, graph, nodes, constants, stored=None, bodies=None):
+        self._graph, self._stored, self._bodies = graph, stored, bodies or {}
         self._builder, self._copies = Builder(graph.attrs), {}
         self._names, self._constants = {}, constants
         self._held = {}
@@ -49,7 +49,7 @@ class Twins:
         node = as_function(self._graph.nodes[i])
         inputs = [self._read(self._source(entry)) for entry in node.inputs]
         attrs = {key: value for key, value in node.attrs.items() if not key.startswith("__")}
-        return self._builder.add(node.op, f"~twin{i}", attrs, inputs, node.rest)
+        return self._builder.add(node.op, f"~twin{i}", attrs, inputs, self._bodies.get(i, node.rest))
 
     def _read(self, entry):
         if not self._is_known(entry):

@@ -39,8 +39,7 @@ std::map<std::string, GraphAmpCategory> CategoriesOf(const py::dict& options) {
   return categories;
 }
 
-// {"squared_errors": {tensor: number}, "parts": {tensor: {node: number}}, "limit": number, "rounded_to_nearest":
-// weights}
+// {"squared_errors": {tensor: number}, "parts": {tensor: {node: number}}, "limit": number}
 void ReadAccuracy(const py::dict& options, ConvertOptions* result) {
   const auto given = ValueOf<py::dict>(options, "accuracy");
   if (!given) return;
@@ -48,7 +47,6 @@ void ReadAccuracy(const py::dict& options, ConvertOptions* result) {
   result->accuracy->squared_errors = (*given)["squared_errors"].cast<std::map<std::string, double>>();
   result->accuracy->parts = (*given)["parts"].cast<std::map<std::string, std::map<std::string, double>>>();
   result->accuracy->limit = (*given)["limit"].cast<double>();
-  result->rounded_to_nearest = (*given)["rounded_to_nearest"].cast<std::set<std::string>>();
 }
 
 }  // namespace
@@ -81,6 +79,8 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.categories = CategoriesOf(options);
   ReadAccuracy(options, &result);
   result.over_limit = ValueOf<std::map<std::string, std::string>>(options, "over_limit").value_or(result.over_limit);
+  result.rounded_to_nearest =
+      ValueOf<std::set<std::string>>(options, "rounded_to_nearest").value_or(result.rounded_to_nearest);
   result.keep_decision = FlagOf(options, "keep_decision");
   result.ignore_unknown_names = FlagOf(options, "ignore_unknown_names");
   if (wants_report != nullptr) *wants_report = FlagOf(options, "report");

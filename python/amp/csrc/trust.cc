@@ -43,7 +43,7 @@ std::optional<FoldedWeight> CompensationOf(const Graph& graph, const std::string
     if (graph.node(id).name() != variable || readers.size() != 1 || readers[0].slot != 1) continue;
     const Node& node = graph.node(readers[0].node);
     const auto* fold = node.is_variable() ? nullptr : node.op()->Find<FoldTarget>();
-    if (fold != nullptr) return FoldedWeight{target, fold->weight_axis, fold->weight_groups(node)};
+    if (fold != nullptr) return FoldedWeight{node.name(), target, fold->weight_axis, fold->weight_groups(node)};
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // _foreach, _while_loop and _cond: nodes that carry subgraphs and decide at run time which of them run, and how often.
-// The subgraphs become plans of the back end, and keep their dtypes when a model is converted.
+// The subgraphs become plans of the back end.
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +10,7 @@
 #include "ops/control_flow/flow_training.h"
 #include "passes/gradient/gradient_rule.h"
 #include "passes/op_facts.h"
+#include "passes/runs_bodies.h"
 #include "program/lower_context.h"
 #include "program/reference.h"
 
@@ -165,6 +166,32 @@ void InferFlow(Relation& r) {
   if (flow.results.size() == 2) return InferBranches(r, flow);
   const std::int64_t steps = NumSteps(r, flow);
   InferLoopOutputs(r, flow, *InferBody(r, flow.results[0], steps), steps);
+}
+
+// ---- for conversions ----------------------------------------------------------------------------------------------
+
+FlowBody Describe(const Node& node, const BoundBody& bound, std::span<const TensorType> inputs, bool gives_results) {
+  FlowBody body{bound.role.substr(0, bound.role.find(' ')), {}, {}, gives_results};
+  for (std::size_t i = 0; i < bound.sources.size(); ++i) {
+    const Source& source = bound.sources[i];
+    const TensorType& type = inputs[source.slot];
+    const std::string& name = bound.body->input_names()[i];
+    const bool is_state = node.params<FlowParam>().flow.IsState(source.slot);
+    body.variables.push_back({name, source.slot, !source.sliced && !is_state});
+    body.types[name] = source.sliced ? TensorType{type.dtype, PartOf(type.shape, source, node)} : type;
+  }
+  return body;
+}
+
+FlowBodies DescribeBodies(const Node& node, std::span<const TensorType> inputs) {
+  const Flow& flow = node.params<FlowParam>().flow;
+  FlowBodies described;
+  if (flow.condition) described.bodies.push_back(Describe(node, *flow.condition, inputs, false));
+  for (const BoundBody& bound : flow.results) described.bodies.push_back(Describe(node, bound, inputs, true));
+  for (std::size_t k = 0; k < flow.state_slots.size(); ++k) {
+    described.states.push_back({flow.state_slots[k], static_cast<std::uint32_t>(flow.num_stacked + k)});
+  }
+  return described;
 }
 
 // ---- reference kernels --------------------------------------------------------------------------------------------
@@ -361,6 +388,7 @@ OpDefinition<FlowParam> Register(std::string_view name, const char* doc) {
       .Set(ShapeRule{InferFlow<ShapeRelation>})
       .Set(DTypeRule{InferFlow<DTypeRelation>})
       .Set(BodiesForm{FormBodies})
+      .Set(RunsBodies{DescribeBodies})
       .Set(UpdatesStates{StatesMovedBy})
       .Set(KernelRule{LowerFlow})
       .Set(AmpFacts{Arithmetic::kNeedsFloat32});

@@ -14,6 +14,14 @@
 
 namespace amp {
 
+// A weight with a batch norm in it that is read in low precision only.
+struct FoldedWeight {
+  std::string node;  // that reads it
+  DType target = DType::kUnknown;
+  int channel_axis = 0;     // of output channels
+  std::int64_t groups = 1;  // that divide axis 0 where channels are on another axis; each has channels of its own
+};
+
 // Names of nodes.
 struct FoldedBatchNorm {
   std::string batch_norm, into;

@@ -29,7 +29,11 @@ Json ReasonJson(const char* reason_class, const char* kind, const std::string& t
 class ReportReasons {
  public:
   explicit ReportReasons(const ReportStages& stages)
-      : d_(stages.decision), before_(stages.before.graph()), types_(stages.before.types()), offline_(stages.offline) {}
+      : d_(stages.decision),
+        before_(stages.before.graph()),
+        types_(stages.before.types()),
+        offline_(stages.offline),
+        bodies_(stages.bodies) {}
 
   Json OfTensor(NodeId id, EntryId entry) const {
     if (IsCastOffline(id)) return CastOffline(entry);
@@ -42,6 +46,15 @@ class ReportReasons {
     const ReasonKind kind = has_slot ? d_.slot_reasons[d_.first_slot[reader] + slot] : d_.reasons[reader].kind;
     if (kind == d_.reasons[reader].kind) return OfNode(reader);
     return ReasonJson(InfoOf(kind).reason_class, InfoOf(kind).name, d_.Sentence(before_, Reason{kind}));
+  }
+
+  // The tensor itself, or for a cast that stands at a node with bodies one of that node.
+  EntryId Listed(EntryId entry) const {
+    const NodeId id = before_.NodeOf(entry);
+    if (!bodies_.casts.contains(before_.node(id).name())) return entry;
+    const EntryId source = before_.InputsOf(id)[0];
+    const bool is_behind = before_.node(id).Attr<DType>("dtype") == DType::kFloat32;
+    return is_behind ? source : before_.EntryOf(before_.ConsumersOf(entry)[0].node, 0);
   }
 
   bool IsCastOffline(NodeId id) const {
@@ -58,7 +71,7 @@ class ReportReasons {
                          cause == Reason::kNone;
     const ReasonInfo& info = InfoOf(reason.kind);
     return ReasonJson(is_root ? "fact" : info.reason_class, info.name, d_.Sentence(before_, reason),
-                      cause == Reason::kNone ? Json(nullptr) : Json(cause));
+                      cause == Reason::kNone ? Json(nullptr) : Json(Listed(cause)));
   }
 
   // A result that the conversion leaves alone, but that is low: why it does not follow others is of no interest.
@@ -102,7 +115,7 @@ class ReportReasons {
   Json CastOffline(EntryId entry) const {
     const EntryId cause = ReaderWithAReason(entry);
     return ReasonJson("user", "cast_offline", "every reader has it cast: cast once, offline",
-                      cause == Reason::kNone ? Json(nullptr) : Json(cause));
+                      cause == Reason::kNone ? Json(nullptr) : Json(Listed(cause)));
   }
 
   // What a reader of a parameter computes, one that is not in low precision because the parameter is: there is one,
@@ -131,7 +144,99 @@ class ReportReasons {
   const Graph& before_;
   const Types& types_;
   const std::map<std::string, DType>& offline_;
+  const ConvertedBodies& bodies_;
 };
+
+// ---- bodies of control flow ----
+
+// The report of a body, in that of the graph around it: ids behind those that are there, names behind the path.
+class BodyReport {
+ public:
+  BodyReport(const ConvertedBody& body, std::int64_t first_id)
+      : body_(body), first_id_(first_id), inner_(Json::parse(body.report)) {}
+
+  void AddTo(Json* report) {
+    for (Json& tensor : inner_["tensors"]) report->at("tensors").push_back(Tensor(std::move(tensor)));
+    for (Json& cast : inner_["casts"]) {
+      if (body_.dropped_casts.contains(cast["name"].get<std::string>())) continue;
+      report->at("casts").push_back(Cast(std::move(cast)));
+      Json& run_time = report->at("totals")["casts"]["run_time"];
+      run_time = run_time.get<std::int64_t>() + 1;
+    }
+    for (Json& nested : inner_["bodies"]) {
+      Prefix(&nested, "path");
+      report->at("bodies").push_back(std::move(nested));
+    }
+  }
+
+ private:
+  void Prefix(Json* json, const char* key) const {
+    Json& name = json->at(key);
+    if (!name.is_null()) name = body_.path + name.get<std::string>();
+  }
+
+  void Shift(Json* json, const char* key) const {
+    Json& id = json->at(key);
+    if (!id.is_null()) id = id.get<std::int64_t>() + first_id_;
+  }
+
+  Json Tensor(Json tensor) const {
+    if (body_.low_variables.contains(tensor["name"].get<std::string>())) BecomeLow(&tensor);
+    if (body_.counting_nodes.contains(tensor["node"].get<std::string>()) && tensor["before"] == tensor["dtype"]) {
+      tensor["reason"] = ReasonJson("fact", "counts_steps", "it decides how often a loop runs, which is not rounded");
+    }
+    const std::string kind = tensor["kind"];
+    if (kind != "result") tensor["kind"] = "variable";
+    Prefix(&tensor, "name");
+    Prefix(&tensor, "node");
+    Shift(&tensor, "id");
+    Shift(&tensor["reason"], "because_of");
+    return tensor;
+  }
+
+  void BecomeLow(Json* tensor) const {
+    const std::string target = inner_["options"]["target_dtype"];
+    (*tensor)["dtype"] = target;
+    if (!(*tensor)["bytes"].is_null()) (*tensor)["bytes"] = (*tensor)["bytes"].get<std::int64_t>() / 2;
+    (*tensor)["reason"] = ReasonJson("fact", "cast_outside",
+                                     "all that read it read " + target + ": it is cast once, in front of the bodies");
+  }
+
+  Json Cast(Json cast) const {
+    Prefix(&cast, "name");
+    Prefix(&cast, "tensor");
+    Shift(&cast, "tensor_id");
+    for (Json& reader : cast["readers"]) {
+      Prefix(&reader, reader["node"].is_null() ? "input" : "node");
+      Shift(&reader["reason"], "because_of");
+    }
+    return cast;
+  }
+
+  const ConvertedBody& body_;
+  const std::int64_t first_id_;
+  Json inner_;
+};
+
+std::int64_t NextId(const Json& report) {
+  std::int64_t next = 0;
+  for (const char* key : {"tensors", "gradients"}) {
+    if (!report.contains(key)) continue;
+    for (const Json& tensor : report[key]) next = std::max(next, tensor["id"].get<std::int64_t>() + 1);
+  }
+  return next;
+}
+
+void AddBodyReports(const ConvertedBodies& converted, Json* report) {
+  if (converted.bodies.empty()) return;
+  (*report)["bodies"] = Json::array();
+  for (const ConvertedBody& body : converted.bodies) {
+    (*report)["bodies"].push_back(
+        {{"path", body.path}, {"why_not", body.why_not.empty() ? Json(nullptr) : Json(body.why_not)}});
+    if (!body.why_not.empty()) continue;
+    BodyReport(body, NextId(*report)).AddTo(report);
+  }
+}
 
 class ReportWriter {
  public:
@@ -157,9 +262,10 @@ class ReportWriter {
     report["casts"] = Casts();
     report["tensors"] = Tensors();
     if (!s_.gradients.empty()) report["gradients"] = Json::parse(s_.gradients);
+    AddBodyReports(s_.bodies, &report);
     report["folded"] = Json::array();
     for (const auto& [batch_norm, into] : s_.batch_norms.folded) {
-      report["folded"].push_back({{"batch_norm", batch_norm}, {"into", into}});
+      report["folded"].push_back(Folded(batch_norm, into));
     }
     report["not_folded"] = Json::array();
     for (const auto& [batch_norm, why] : s_.batch_norms.kept) {
@@ -176,6 +282,17 @@ class ReportWriter {
                  {"fold_batch_norm", s_.folds}};
     if (d_.certificate) options["minimize"] = d_.certificate->minimized == Minimize::kTime ? "time" : "casts";
     return options;
+  }
+
+  // A weight that is rounded offline says how.
+  Json Folded(const std::string& batch_norm, const std::string& into) const {
+    Json folded{{"batch_norm", batch_norm}, {"into", into}};
+    for (const auto& [weight, low] : s_.folded_weights) {
+      if (low.node != into) continue;
+      folded["weight"] = weight;
+      folded["rounding"] = s_.options.rounded_to_nearest.contains(weight) ? "nearest" : "compensated";
+    }
+    return folded;
   }
 
   static const char* UnitOf(Minimize minimized) { return minimized == Minimize::kTime ? "ps" : "casts"; }
@@ -220,7 +337,7 @@ class ReportWriter {
 
   Json TensorId(EntryId after) const {
     const NodeId origin = origins_[after_.NodeOf(after)];
-    return origin == kMade ? Json(nullptr) : Json(before_.EntryOf(origin, after_.IndexOf(after)));
+    return origin == kMade ? Json(nullptr) : Json(reasons_.Listed(before_.EntryOf(origin, after_.IndexOf(after))));
   }
 
   // ---- tensors ----
@@ -229,6 +346,7 @@ class ReportWriter {
     Json tensors = Json::array();
     for (NodeId id = 0; id < before_.num_nodes(); ++id) {
       const Node& node = before_.node(id);
+      if (s_.bodies.casts.contains(node.name())) continue;  // the conversion's own
       for (int i = 0; i < node.num_visible_outputs(); ++i) tensors.push_back(Tensor(id, before_.EntryOf(id, i)));
     }
     return tensors;
@@ -241,6 +359,7 @@ class ReportWriter {
     Json json{
         {"id", entry},        {"name", before_.EntryName(entry)},      {"node", node.name()},   {"op", node.op_name()},
         {"kind", KindOf(id)}, {"before", NameOf(types_[entry].dtype)}, {"dtype", NameOf(dtype)}};
+    if (s_.bodies.narrowed.contains({node.name(), before_.IndexOf(entry)})) json["before"] = NameOf(DType::kFloat32);
     json["bytes"] = Bytes(types_[entry].shape, dtype);
     json["proven"] = Interval(d_.ranges[entry]);
     json["reason"] = reasons_.OfTensor(id, entry);

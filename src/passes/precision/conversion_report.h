@@ -26,11 +26,17 @@ struct ReportStages;
 // * gradients: where the model is converted for training, the tensors of its gradients, as `tensors`, of kind
 // "gradient",
 //   with ids behind those of `tensors`. Empty where an operator has no gradient.
-// * folded [{batch_norm, into}], not_folded [{batch_norm, why}]
+// * folded [{batch_norm, into, weight, rounding}], not_folded [{batch_norm, why}]: rounding, of weights that are read
+// in
+//   low precision, is "nearest" or "compensated"
 // * totals {casts {run_time, offline}, tensors {dtype: n}, bytes {dtype: n}, tensors_of_unknown_size,
 //   parameters {before, after, cast, bytes_before, bytes_after}}:
 //   tensors and bytes are those of the converted model, parameters included; batch norms that are folded take
 //   parameters with them.
+//
+// * bodies [{path, why_not}]: the graphs that loops and branches run. why_not is null where one was converted: its
+//   casts and tensors stand among the others, with its path in front of their names ("loop/body/fc_output"), and its
+//   variables are tensors of kind "variable". They count once, however many steps there are.
 //
 // A reason is {class, kind, text, because_of}: class is "fact", "list", "user", "propagation" or "refusal"; kind is the
 // name of a row of the table in precision/reason.cc or one that only the report has ("was_low", "wide_result",

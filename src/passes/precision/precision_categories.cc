@@ -9,6 +9,7 @@
 
 #include "passes/op_facts.h"
 #include "passes/precision/operator_names.h"
+#include "passes/runs_bodies.h"
 #include "passes/whose_cast.h"
 
 namespace amp {
@@ -234,6 +235,7 @@ class RoleChooser {
       Set(id, choice);
       if (IsListedFollower(id)) Set(id, {});
       const bool is_from_call = choice.strength > 0;
+      if (LetsBodiesDecide(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kRunsBodies}, 0});
       if (!is_from_call && IsKeptInTraining(id)) Set(id, {PrecisionCategory::kKeep, {ReasonKind::kTraining}, 0});
       if (IsAmpDisabled(node)) SetNamed(id, PrecisionCategory::kKeep, disabled);
     }
@@ -272,6 +274,12 @@ class RoleChooser {
   bool IsListedFollower(NodeId id) const {
     return options_.policy == PrecisionPolicy::kMXNet && result_.reasons[id].kind == ReasonKind::kListed &&
            options_.followers.contains(graph_.node(id).name());
+  }
+
+  // Under policies that convert bodies they decide what their node reads and writes, but for what the call says.
+  bool LetsBodiesDecide(NodeId id) const {
+    return options_.policy != PrecisionPolicy::kMXNet && HasBodies(graph_.node(id)) &&
+           result_.reasons[id].kind != ReasonKind::kUser;
   }
 
   // What follows its neighbours, under policies of facts. In a graph with gradients every rounding counts twice, there
@@ -453,6 +461,7 @@ long OptConstraints(const Node& node) {
     const long value = std::strtol(text->c_str(), &end, 10);
     if (end != text->c_str() && *end == '\0') bits = value;
   }
+  if (HasBodies(node)) return bits;
   for (const std::vector<NodeEntry>& outputs : node.subgraphs()) {
     const Graph body(outputs);
     for (const NodePtr& inner : body.nodes()) bits |= OptConstraints(*inner);

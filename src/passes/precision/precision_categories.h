@@ -43,8 +43,8 @@ bool MatchesGlob(const std::string& pattern, const std::string& name);
 inline constexpr const char* kOptConstraintAttr = "__opt_constraint__";
 inline constexpr long kDisableAmpBit = 1;
 
-// The bits of a node's __opt_constraint__ and of those of the nodes in its subgraphs. Text that is no number counts as
-// 0, as in MXNet.
+// The bits of a node's __opt_constraint__ and, of a fused node, of those of the nodes in its subgraph. Text that is no
+// number counts as 0, as in MXNet.
 long OptConstraints(const Node& node);
 // Is the bit DisableAMP among them?
 bool IsAmpDisabled(const Node& node);

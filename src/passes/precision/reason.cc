@@ -9,6 +9,8 @@ constexpr ReasonInfo kReasons[] = {
     {ReasonKind::kNeedsFloat32, "needs_float32", "fact",
      "computes in float32 (exponentials, reductions, norms or losses)"},
     {ReasonKind::kCasts, "casts", "fact", "casts to the dtype of its attribute"},
+    {ReasonKind::kRunsBodies, "runs_bodies", "fact",
+     "low precision where its bodies read or write nothing else, and as it was elsewhere"},
     {ReasonKind::kStatistic, "statistic", "fact", "scales, shifts and statistics keep their dtype"},
     {ReasonKind::kIndex, "index", "fact", "indices, lengths, axes and masks are never rounded"},
     {ReasonKind::kNotRead, "not_read", "fact", "not read at inference"},

@@ -14,6 +14,7 @@ enum class ReasonKind : std::uint8_t {
   kAccumulates,   // fact
   kNeedsFloat32,  // fact
   kCasts,         // fact
+  kRunsBodies,    // fact: each tensor is as the bodies of its node read or write it
   kStatistic,     // fact, of an input
   kIndex,         // fact, of an input
   kNotRead,       // fact, of an input

@@ -5,6 +5,7 @@
 
 #include "passes/infer.h"
 #include "passes/precision/cast_params_offline.h"
+#include "passes/runs_bodies.h"
 #include "passes/whose_cast.h"
 
 namespace amp {
@@ -56,7 +57,7 @@ class CastRemover {
 
   std::vector<NodeEntry> Operator(NodeId id, std::vector<NodeEntry> inputs) {
     std::string refusal;
-    const NodePtr plain = WithoutNotes(id);
+    const NodePtr plain = WithPlainBodies(WithoutNotes(id), DTypesOf(inputs));
     std::vector<DType> out = OutputDTypes(*plain, DTypesOf(inputs), &refusal);
     if (out.empty()) {
       std::vector<DType> cast = DTypesOf(inputs);
@@ -67,8 +68,32 @@ class CastRemover {
       }
     }
     std::vector<NodeEntry> kept = rewriter_.KeepNode(id, std::move(inputs));
-    if (plain != graph_.nodes()[id]) kept = rewriter_.Replace(kept[0].node->WithAttrs(plain->attrs()));
+    if (plain != graph_.nodes()[id]) kept = rewriter_.Replace(Like(*plain, *kept[0].node));
     return Typed(std::move(kept), out);
+  }
+
+  // `node` with the attributes and bodies of `plain`.
+  static NodePtr Like(const Node& plain, const Node& node) {
+    NodePtr made = node.WithAttrs(plain.attrs());
+    return plain.subgraphs().empty() ? made : WithBodies(*made, plain.subgraphs());
+  }
+
+  NodePtr WithPlainBodies(NodePtr node, const std::vector<DType>& inputs) const {
+    if (!HasBodies(*node)) return node;
+    std::vector<TensorType> types;
+    for (const DType dtype : inputs) types.push_back({dtype, {}});
+    const FlowBodies flow = node->op()->Find<RunsBodies>()->describe(*node, types);
+    Subgraphs bodies;
+    bool changed = false;
+    for (std::size_t i = 0; i < flow.bodies.size(); ++i) {
+      std::map<std::string, DType> dtypes;
+      for (const auto& [name, type] : flow.bodies[i].types) dtypes[name] = type.dtype;
+      const Graph body(node->subgraphs()[i]);
+      RewriteResult plain = RemoveAmpCasts(body, dtypes, removed_);
+      changed = changed || plain.changed;
+      bodies.push_back(plain.graph.outputs());
+    }
+    return changed ? WithBodies(*node, std::move(bodies)) : node;
   }
 
   NodePtr WithoutNotes(NodeId id) const {

@@ -7,6 +7,7 @@
 
 #include "passes/model.h"
 #include "passes/optimize/fold_batch_norm.h"
+#include "passes/precision/converted_bodies.h"
 #include "passes/precision/decision.h"
 
 namespace amp {
@@ -28,6 +29,8 @@ struct ReportStages {
   const ConvertOptions& options;
   bool folds;
   ParameterCount given;
+  const ConvertedBodies& bodies;
+  const std::map<std::string, FoldedWeight>& folded_weights;
   std::string gradients = {};  // what is to stand under `gradients`; "": nothing
 };
 

@@ -33,7 +33,7 @@ double Drift(const NDArray& weight, const NDArray& rounded, std::int64_t first, 
 
 TEST(RoundWithCompensation, EveryNumberBecomesANeighbourThatTheTargetHas) {
   for (const DType target : {DType::kBFloat16, DType::kFloat16}) {
-    const NDArray weight = Random({8, 16, 3, 3}, 1), rounded = RoundWithCompensation(weight, {target, 0, 1});
+    const NDArray weight = Random({8, 16, 3, 3}, 1), rounded = RoundWithCompensation(weight, {"", target, 0, 1});
     EXPECT_TRUE(Equal(ToNearest(rounded, target), rounded));
     const NDArray nearest = ToNearest(weight, target);
     std::int64_t moved = 0;
@@ -50,7 +50,8 @@ TEST(RoundWithCompensation, EveryNumberBecomesANeighbourThatTheTargetHas) {
 }
 
 TEST(RoundWithCompensation, ErrorsOfAChannelAddUpToAlmostNothing) {
-  const NDArray weight = Random({32, 64, 3, 3}, 2), rounded = RoundWithCompensation(weight, {DType::kBFloat16, 0, 1});
+  const NDArray weight = Random({32, 64, 3, 3}, 2),
+                rounded = RoundWithCompensation(weight, {"", DType::kBFloat16, 0, 1});
   const NDArray nearest = ToNearest(weight, DType::kBFloat16);
   double before = 0, after = 0;
   for (std::int64_t c = 0; c < 32; ++c) {
@@ -64,7 +65,7 @@ TEST(RoundWithCompensation, ErrorsOfAChannelAddUpToAlmostNothing) {
 // A deconvolution of two groups: weight (4, 3, 2), group g has the rows 2g and 2g + 1, and three channels.
 TEST(RoundWithCompensation, ChannelsOnAnotherAxisInGroups) {
   const NDArray weight = Random({4, 3, 200}, 3);
-  const NDArray rounded = RoundWithCompensation(weight, {DType::kBFloat16, 1, 2}),
+  const NDArray rounded = RoundWithCompensation(weight, {"", DType::kBFloat16, 1, 2}),
                 nearest = ToNearest(weight, DType::kBFloat16);
   double before = 0, after = 0;
   for (int group = 0; group < 2; ++group) {
@@ -88,22 +89,22 @@ TEST(RoundWithCompensation, ChannelsOnAnotherAxisInGroups) {
 
 TEST(RoundWithCompensation, WhatCannotBeBetteredIsRoundedToNearest) {
   const NDArray single = Random({64, 1}, 4);
-  EXPECT_TRUE(Equal(RoundWithCompensation(single, {DType::kBFloat16, 0, 1}), ToNearest(single, DType::kBFloat16)));
+  EXPECT_TRUE(Equal(RoundWithCompensation(single, {"", DType::kBFloat16, 0, 1}), ToNearest(single, DType::kBFloat16)));
   NDArray odd = Random({4, 50}, 5);
   odd.As<float>()[3] = std::numeric_limits<float>::quiet_NaN();
   odd.As<float>()[60] = std::numeric_limits<float>::infinity();
   odd.As<float>()[120] = std::numeric_limits<float>::max();  // rounds to infinity
-  const NDArray rounded = RoundWithCompensation(odd, {DType::kBFloat16, 0, 1}),
+  const NDArray rounded = RoundWithCompensation(odd, {"", DType::kBFloat16, 0, 1}),
                 nearest = ToNearest(odd, DType::kBFloat16);
   EXPECT_EQ(std::memcmp(rounded.data(), nearest.data(), 150 * sizeof(float)), 0);
   EXPECT_NE(std::memcmp(rounded.As<float>() + 150, nearest.As<float>() + 150, 50 * sizeof(float)), 0);
-  EXPECT_EQ(RoundWithCompensation(NDArray(DType::kFloat32, {0, 3}), {DType::kBFloat16, 0, 1}).size(), 0);
+  EXPECT_EQ(RoundWithCompensation(NDArray(DType::kFloat32, {0, 3}), {"", DType::kBFloat16, 0, 1}).size(), 0);
 }
 
 TEST(RoundWithCompensation, IsDeterministicAndIdempotent) {
-  const NDArray weight = Random({16, 300}, 6), rounded = RoundWithCompensation(weight, {DType::kBFloat16, 0, 1});
-  EXPECT_TRUE(Equal(RoundWithCompensation(weight, {DType::kBFloat16, 0, 1}), rounded));
-  EXPECT_TRUE(Equal(RoundWithCompensation(rounded, {DType::kBFloat16, 0, 1}), rounded));
+  const NDArray weight = Random({16, 300}, 6), rounded = RoundWithCompensation(weight, {"", DType::kBFloat16, 0, 1});
+  EXPECT_TRUE(Equal(RoundWithCompensation(weight, {"", DType::kBFloat16, 0, 1}), rounded));
+  EXPECT_TRUE(Equal(RoundWithCompensation(rounded, {"", DType::kBFloat16, 0, 1}), rounded));
 }
 
 }  // namespace

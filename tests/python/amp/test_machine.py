@@ -220,7 +220,20 @@ def test_converted_files_run_in_float32_where_that_is_faster(policy, target):
         assert any(f"low precision does not pay on this machine ({machine})" in text for text in said)
         assert run.output_names == as_it_is.output_names and run.output_dtypes == as_it_is.output_dtypes
         errors = [np.abs(each(data())[0].asnumpy() - expected).max() for each in (run, as_it_is)]
-        assert 0 < errors[0] <= 1.01 * errors[1]
+        assert 0 < errors[0] < 2 * errors[1]  # it may be larger: test_going_back_to_float32_may_lose_accuracy
+
+
+def test_going_back_to_float32_may_lose_accuracy():
+    """The weight keeps its rounding, and the opposite one of the data is gone: docs/machines.md says so."""
+    weight, x = 1 + 0.4 * 2**-7, 1 + 0.6 * 2**-7  # rounded down and up, by the same
+    net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
+    low = amp.convert_model(net, {"fc_weight": np.float32([[weight]])}, {}, cast_params_offline=True)
+
+    def error(machine):
+        run = amp.Executor(*low, {"data": (1, 1)}, machine=machine)
+        return abs(float(run(np.float32([[x]]))[0].asnumpy()[0, 0]) - weight * x)
+
+    assert error("any") < 1e-4 < 2e-3 < error("avx512_core")
 
 
 def test_files_keep_what_pays(tmp_path):

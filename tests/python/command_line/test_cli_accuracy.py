@@ -26,7 +26,9 @@ def samples(repository, tmp_path_factory):
 def test_convert_meets_an_error(digits, samples, tmp_path, capsys):
     low = str(tmp_path / "low")
     assert main(["convert", digits, "--data", samples, "--max-error", "1e-3", "-o", low, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)["accuracy"]
+    whole = json.loads(capsys.readouterr().out)
+    facts = whole["accuracy"]
+    assert whole["took"]["seconds"] > 0 and whole["took"]["peak_bytes"] >= 0 and whole["bodies"] == []
     assert facts["goal"] == {"error": 1e-3} and facts["reached"]
     assert facts["measured_error"] <= 1e-3 and facts["evaluations"] <= 4
     data = np.load(samples)["data"]
@@ -36,7 +38,8 @@ def test_convert_meets_an_error(digits, samples, tmp_path, capsys):
     error = np.sqrt(np.mean((outputs[1] - outputs[0]) ** 2) / np.mean(outputs[0] ** 2))
     assert error == pytest.approx(facts["measured_error"], rel=1e-3)
     assert main(["convert", digits, "--data", samples, "--max-error", "1e-3", "-o", low, "--force"]) == 0
-    assert "error of outputs:" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "error of outputs:" in text and "took:" in text
 
 
 def test_an_error_that_cannot_be_met_is_said(digits, samples, tmp_path, capsys):

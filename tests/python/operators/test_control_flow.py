@@ -247,7 +247,7 @@ def subgraphs_of(symbol):
 
 
 @pytest.mark.parametrize("offline", [False, True])
-def test_conversion_keeps_bodies_and_converts_what_is_around(offline, any_machine):
+def test_conversion_converts_bodies_and_what_is_around(offline, any_machine):
     before = amp.sym.FullyConnected(var("data"), num_hidden=5, flatten=False, name="before")
     symbol = recurrent(before)
     after = amp.sym.FullyConnected(symbol[0], num_hidden=2, flatten=False, name="after")
@@ -260,27 +260,23 @@ def test_conversion_keeps_bodies_and_converts_what_is_around(offline, any_machin
         symbol, params, {}, {"data": "float32", "start": "float32"}, "bfloat16", cast_params_offline=offline
     )
 
-    assert subgraphs_of(low) == subgraphs_of(symbol)
+    assert subgraphs_of(low) != subgraphs_of(symbol)
     assert {name for name, a in args.items() if np.dtype(a.dtype) == ml_dtypes.bfloat16} == (
-        {"before_weight", "after_weight"} if offline else set()
+        {"before_weight", "after_weight", "W", "V"} if offline else set()
     )
     _, dtypes, _ = low.infer_type(data="float32", start="float32", **{name: a.dtype for name, a in args.items()})
     assert [np.dtype(d) for d in dtypes] == [np.float32] * 2
     for got, expected in zip(run(low, inputs, args, aux), run(symbol, inputs, params)):
         error = np.abs(got - expected).max()
-        assert 0 < error < 0.05 * np.abs(expected).max()  # outside of the loop it did convert
+        assert 0 < error < 0.05 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("make, inputs", [(recurrent, {"data": (6, 2, 5), "start": (2, 4)}), (doubling, None)])
-def test_a_converted_loop_gives_equal_bits(make, inputs):
-    arrays = {name: random(*shape) for name, shape in inputs.items()} if inputs else {"data": random(3), "limit": [9.0]}
-    arrays = {name: np.asarray(array, "f4") for name, array in arrays.items()}
-    params = recurrent_params() if make is recurrent else {}
-    dtypes = {name: "float32" for name in arrays}
-    low = amp.convert_model(make(), params, {}, dtypes, "bfloat16", cast_params_offline=True)
+def test_a_converted_loop_without_products_gives_equal_bits():
+    arrays = {"data": random(3), "limit": np.float32([9])}
+    low = amp.convert_model(doubling(), {}, {}, "float32", "bfloat16", cast_params_offline=True)
     bound = {"reduce_precision": {"target_dtype": "bfloat16", "emulate": True}}
-    expected = run(make(), arrays, params)
-    for outputs in (run(low[0], arrays, *low[1:]), run(make(), arrays, params, **bound)):
+    expected = run(doubling(), arrays, {})
+    for outputs in (run(low[0], arrays, *low[1:]), run(doubling(), arrays, {}, **bound)):
         for output, wanted in zip(outputs, expected):
             np.testing.assert_array_equal(output, wanted)
 

@@ -18,8 +18,8 @@ import pytest
 import amp
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "trust")]
-from control_flow_nodes import foreach
-from trust_networks import attention, dense, residual
+from control_flow_nodes import foreach  # noqa: E402
+from trust_networks import attention, dense, residual  # noqa: E402
 
 NETWORKS = {"dense": dense, "residual": residual, "attention": attention}
 PREFIX = struct.Struct("<8sIIQ")  # magic, format, checksum of the header, its bytes
@@ -225,7 +225,11 @@ def test_copies(tmp_path):
 
 def loop_with_weight():
     state = amp.sym.FullyConnected(
-        amp.sym.Variable("x_i") + amp.sym.Variable("s_i"), amp.sym.Variable("w_i"), num_hidden=64, no_bias=True, name="fc"
+        amp.sym.Variable("x_i") + amp.sym.Variable("s_i"),
+        amp.sym.Variable("w_i"),
+        num_hidden=64,
+        no_bias=True,
+        name="fc",
     )
     names = [amp.sym.Variable(name) for name in ("x", "s", "weight")]
     loop = foreach(amp.sym.Group([state, state]), {"x_i": names[0]}, {"s_i": names[1]}, {"w_i": names[2]})

@@ -170,7 +170,15 @@ PASSES_MAY_INCLUDE = {
     "fusion_mxnet": {".", "optimize", "precision", "fusion_mxnet"},
     "gradient": {".", "optimize", "precision", "fusion_mxnet", "gradient"},
 }
-PIPELINES = {"conversion", "convert_symbol", "converted_symbol", "open_model", "pipelines"}
+PIPELINES = {
+    "conversion",
+    "convert_bodies",
+    "convert_symbol",
+    "converted_symbol",
+    "flow_conversion",
+    "open_model",
+    "pipelines",
+}
 
 
 @pytest.mark.parametrize("folder", sorted(PASSES_MAY_INCLUDE))

@@ -200,6 +200,24 @@ def test_data_choose_how_folded_weights_are_rounded():
     assert report.accuracy["predicted_error"] == pytest.approx(report.accuracy["measured_error"], rel=0.5)
 
 
+@pytest.mark.parametrize("given", ["data", "sensitivity", "verify"])
+def test_data_without_a_goal_choose_the_better_rounding(given):
+    model, data = trust_networks.residual()
+    options = {"cast_params_offline": True, "return_report": True}
+    _, bet, _, before = amp.convert_model(*model, **options)
+    assert {fold["rounding"] for fold in before.folded} == {"compensated"}
+    assert f"rounded on a bet          {len(before.folded)} of their weights" in str(before)
+    table = amp.sensitivity(*model, data)
+    more = {"data": {"data": data}, "sensitivity": {"sensitivity": table}, "verify": {"data": data, "verify": True}}
+    _, low, _, report = amp.convert_model(*model, **more[given], **options)
+    assert "rounded on a bet" not in str(report) and len(report.folded) == len(before.folded) == 2
+    for fold in report.folded:
+        nearest, compensated = fold["error_nearest"], fold["error_compensated"]
+        assert fold["rounding"] == ("nearest" if nearest <= compensated else "compensated")
+        is_same = np.array_equal(low[fold["weight"]].asnumpy(), bet[fold["weight"]].asnumpy())
+        assert is_same == (fold["rounding"] == "compensated")
+
+
 def refusals(model):
     good = {"error": 1e-3}
     yield {"accuracy": {"errors": 1e-3}, "data": DATA}
@@ -287,7 +305,7 @@ def test_ctrl_c_gives_the_best_conversion_so_far(model, full_error, batches_of_e
     *_, whole = converted(model, shards, accuracy=goal, sensitivity=table)
     evaluations = whole.accuracy["evaluations"]
     assert evaluations > 1
-    last = shards.reads - 4 + batches_of_evaluation + 1  # the last evaluation reads the last four batches
+    last = shards.reads - 8 + batches_of_evaluation + 1  # four reads of the last evaluation, four for the ranges
     with pytest.warns(UserWarning):
         *low, report = converted(model, Shards([last]), accuracy=goal, sensitivity=table)
     facts = report.accuracy
@@ -298,6 +316,17 @@ def test_ctrl_c_gives_the_best_conversion_so_far(model, full_error, batches_of_e
         assert facts["measured_error"] in met and facts["measured_error"] <= goal["error"]
     else:
         assert np.array_equal(outputs_of(low), outputs_of(model))
+
+
+def test_ctrl_c_while_ranges_are_met_keeps_the_conversion(model, full_error):
+    shards, table = Shards(), amp.sensitivity(*model, DATA)
+    *whole, _ = converted(model, shards, accuracy={"error": full_error / 2}, sensitivity=table)
+    with pytest.warns(UserWarning):
+        *low, report = converted(
+            model, Shards([shards.reads - 3]), accuracy={"error": full_error / 2}, sensitivity=table
+        )
+    assert np.array_equal(outputs_of(low), outputs_of(whole)) and not report.accuracy["interrupted"]
+    assert not report.ranges
 
 
 def test_ctrl_c_before_anything_was_measured_ends_the_conversion(model, full_error):

@@ -1,0 +1,91 @@
+"""How weights that batch norms are folded into are rounded: to nearest or with compensation, as data decide."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._conversion.calls import converted_model, report_of
+from .._options.conversion import target_name
+from ..base import ArgumentError
+from .sensitivity import sensitivity as sensitivity_of
+
+
+class Folding(NamedTuple):
+    """A weight that a batch norm is folded into, and what both ways to round it do to the outputs."""
+
+    node: str
+    weight: str
+    nearest: float
+    compensated: float
+
+    @classmethod
+    def of(cls, effects):
+        """The Folding of a weight's Effects."""
+        errors = [math.sqrt(np.mean(np.square(sum(form)))) for form in (effects.plain, effects.compensated)]
+        return cls(effects.readers[0].node, effects.name, *errors)
+
+    @property
+    def rounding(self):
+        """The better way."""
+        return "nearest" if self.nearest <= self.compensated else "compensated"
+
+    @property
+    def least(self):
+        """The error of the better way."""
+        return min(self.nearest, self.compensated)
+
+    def facts(self):
+        """What a report says of it."""
+        return {
+            "weight": self.weight,
+            "rounding": self.rounding,
+            "error_nearest": self.nearest,
+            "error_compensated": self.compensated,
+        }
+
+
+class Foldings(list):
+    """Every Folding that a sensitivity knows of."""
+
+    def __init__(self, table):
+        super().__init__(Folding.of(effects) for effects in table.effects if effects.compensated)
+
+    @property
+    def rounded_to_nearest(self):
+        """The weights that are better rounded to nearest."""
+        return {folding.weight for folding in self if folding.rounding == "nearest"}
+
+    def add_to(self, report):
+        """Says in a report what was found."""
+        by_node = {folding.node: folding for folding in self}
+        for facts in report.folded:
+            if facts["into"] in by_node:
+                facts.update(by_node[facts["into"]].facts())
+
+
+def convert_with_better_rounding(model, data, sensitivity, is_required, **options):
+    """(what `converted_model` returns, its report): each folded weight is rounded in the better of both ways.
+
+    `data` is a list of batches, or None where there is a `sensitivity`. `is_required`: raises ArgumentError where the
+    conversion folds no batch norm into a weight that is rounded, because nothing reads the data then.
+    """
+    converted = converted_model(*model, report=True, **options)
+    report = report_of(converted, model[1])
+    if not any("rounding" in facts for facts in report.folded):
+        if is_required:
+            name = "data" if sensitivity is None else "sensitivity"
+            raise ArgumentError(
+                f"{name}: nothing reads it: it belongs to accuracy=, verify= and weights with folded batch norms, of "
+                "which this conversion rounds none"
+            )
+        return converted, report
+    if sensitivity is None:
+        sensitivity = sensitivity_of(*model, data, target_dtype=target_name(options["target_dtype"]))
+    foldings = Foldings(sensitivity)
+    converted = converted_model(*model, report=True, rounded_to_nearest=foldings.rounded_to_nearest, **options)
+    report = report_of(converted, model[1])
+    foldings.add_to(report)
+    return converted, report
