@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from . import _core, demo
-from ._cli import bench, calibrating, comparing, converting, graph, inspecting, operators, running
+from ._cli import bench, calibrating, comparing, compiling, converting, graph, inspecting, operators, running
 from ._cli.inputs import file_spec, random_spec, type_spec
 from ._options.conversion import OPTIONS, TARGETS
 from .base import Error, did_you_mean
@@ -152,6 +152,7 @@ def parser():
         _add_sensitivity,
         _add_show,
         _add_operators,
+        _add_compile,
         _add_run,
         _add_bench,
         _add_profile,
@@ -170,8 +171,9 @@ def _add_command(commands, name, function, summary):
 
 def _add_inspect(commands):
     command = _add_command(commands, "inspect", inspecting.inspect, "Show what a model or a file consists of.")
-    _add_model(command, "a prefix, a symbol file (.json), or a parameter file alone (.params, .npz, .npy)")
+    _add_model(command, "a prefix, a symbol file (.json), a parameter file alone (.params, .npz, .npy) or a plan")
     _add_types(command)
+    command.add_argument("--verify", action="store_true", help="of a plan: compare all constants with their checksums")
     _add_json(command)
 
 
@@ -259,6 +261,22 @@ def _add_operators(commands):
     summary = "List all operators, or those of a model and whether they are supported."
     command = _add_command(commands, "operators", operators.operators, summary)
     command.add_argument("model", nargs="?", metavar="MODEL", help="prefix or symbol file (.json) of a model")
+    _add_json(command)
+
+
+def _add_compile(commands):
+    summary = "Bind a model and write a plan file, from which it is bound again in a blink (docs/serving.md)."
+    command = _add_command(commands, "compile", compiling.compile_model, summary)
+    _add_model(command)
+    _add_types(command)
+    _add_precision(command)
+    _add_plan_options(command)
+    _add_threads(command)
+    command.add_argument(
+        "--no-source", action="store_true", help="do not go back to the model's files where the plan does not fit"
+    )
+    command.add_argument("-o", "--output", required=True, metavar="FILE.plan", help="the plan file")
+    _add_force(command)
     _add_json(command)
 
 

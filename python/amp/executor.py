@@ -184,7 +184,8 @@ class Executor(BoundModel):
         try:
             handle = self._handle.reshape(changed)
         except PlanMismatch as error:
-            return self._origin.made_for(changed, error)
+            source = self._origin.source_for(error)
+            return _of_source(source, str(error), self._origin.with_shapes(changed).shapes)
         reshaped = Executor.__new__(Executor)
         reshaped._set(handle, self._accepted_names)
         reshaped._origin = self._origin.with_shapes(changed)
@@ -247,7 +248,10 @@ class Executor(BoundModel):
         from ._execution import plan_files
 
         begin = time.perf_counter()
-        run = plan_files.loaded(path, source, mmap, verify)
+        handle, origin = plan_files.opened(path, source, mmap, verify)
+        if handle is None:
+            return _of_source(origin.source, origin.why)
+        run = _of_plan(handle, origin)
         log("loaded %r: %.3f s", run, time.perf_counter() - begin)
         return run
 
@@ -271,11 +275,29 @@ class Executor(BoundModel):
 def _made_again(origin: Origin | PlanOrigin) -> Executor:
     """The executor of an origin: what pickle calls."""
     if not isinstance(origin, Origin):
-        return origin.load()
+        run = _of_plan(origin.handle(), origin._replace(shapes=None))
+        return run if origin.shapes is None else run.reshape(origin.shapes)
     run = Executor.__new__(Executor)
     run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options)
     run._origin = origin._replace(shapes=None)
     return run if origin.shapes is None else run.reshape(origin.shapes)
+
+
+def _of_plan(handle, origin):
+    run = Executor.__new__(Executor)
+    run._set(handle, Symbol(handle.symbol()).list_arguments())
+    run._origin = origin
+    return run
+
+
+def _of_source(source, why, shapes=None):
+    """The executor of a plan's source, with a warning that says why it is needed."""
+    name = source.params.rpartition("/")[2]
+    warnings.warn(f"{why}: made again from {name}, which takes longer", stacklevel=3)
+    known = source.facts["input_types"]
+    sizes = {name: shape for name, (_, shape) in known.items() if shape is not None} | (shapes or {})
+    dtypes = {name: dtype for name, (dtype, _) in known.items() if dtype is not None}
+    return Executor(*source.model(), sizes, input_dtypes=dtypes, **source.facts["options"])
 
 
 def warn(notice):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from ._conversion.measured_facts import MeasuredFacts
 from ._html import report_table
 from ._paths import write_file
 from .base import ArgumentError, did_you_mean
@@ -19,7 +20,7 @@ __all__ = ["ConversionReport"]
 _FORMAT = "amp-conversion-report"
 
 
-class ConversionReport:
+class ConversionReport(MeasuredFacts):
     """The record of a conversion, as `convert_model(..., return_report=True)` returns it.
 
     ConversionReport(text): the JSON text that `to_json()` gives; ArgumentError for any other text.
@@ -99,25 +100,6 @@ class ConversionReport:
         return self._facts.get("predicted")
 
     @property
-    def accuracy(self) -> dict[str, Any] | None:
-        """How the conversion met the goal of its option `accuracy`; None without that option.
-
-        goal, reached, evaluations (how many models were measured), predicted_error (to first order), measured_error or
-        metric (None where none was needed), samples (how many the error was measured on; None of a metric), interrupted
-        (whether ctrl-C ended the search), kept (nodes that stay float32 for it: dicts with node and why), and curve:
-        what the search found, dicts with predicted_time (seconds, or None), predicted_error, measured_error or metric,
-        and kept (how many nodes).
-
-        >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
-        >>> data = np.random.default_rng(0).standard_normal((8, 4), dtype="float32")
-        >>> goal = {"error": 0.1}
-        >>> *_, report = amp.convert_model(sym, args, aux, accuracy=goal, data=data, return_report=True)
-        >>> report.accuracy["reached"], report.accuracy["evaluations"]
-        (True, 1)
-        """
-        return self._facts.get("accuracy")
-
-    @property
     def machine(self) -> dict[str, Any] | None:
         """Whose speed was asked: name, cpu, isa, threads, onednn, source and the digest of its file; None for 'any'."""
         return self._facts.get("machine")
@@ -154,48 +136,6 @@ class ConversionReport:
         'float32'
         """
         return self._facts.get("gradients", [])
-
-    @property
-    def denormal_parameters(self) -> dict[str, dict[str, int]]:
-        """{parameter: {'are': n, 'become': n}}: how many of its numbers are, or become by the conversion, denormal.
-
-        Below 1.18e-38 in float32 and bfloat16, 6.1e-5 in float16; what becomes zero counts, too. See amp.alternate.
-
-        >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
-        >>> args = {"fc_weight": np.array([[1, 1e-39, 1e-40]], "float32")}
-        >>> amp.convert_model(net, args, {}, return_report=True)[3].denormal_parameters
-        {'fc_weight': {'are': 2, 'become': 0}}
-        """
-        return self._facts.get("denormal_parameters", {})
-
-    @property
-    def verified(self) -> dict[str, Any] | None:
-        """What `verify=True` found: samples, error of the outputs, suspects, whether the model was kept; or None."""
-        return self._facts.get("verified")
-
-    @property
-    def ranges(self) -> list[dict[str, Any]]:
-        """What inputs and results were on the `data` of the conversion, in float32; [] without data.
-
-        Dicts with id and name of the tensor, smallest and largest finite number (None: there is none), not_finite (how
-        many are not), and proven: [low, high] of all data there can be, None for an end that is infinite.
-        """
-        return self._facts.get("ranges", [])
-
-    @property
-    def parameters(self) -> list[dict[str, Any]]:
-        """What the conversion does to the values of floating-point parameters, in the order of the graph.
-
-        Dicts with name, dtype (that operators read), smallest and largest magnitude but 0, error (rms of what rounding
-        changed, relative to that of the values, batch norms folded), is_exact, worst_channel ({index, error}, or None).
-
-        >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
-        >>> args = {"fc_weight": np.array([[1, 2], [1, 1.001]], "float32")}
-        >>> (weight,) = amp.convert_model(net, args, {}, return_report=True)[3].parameters
-        >>> weight["dtype"], weight["is_exact"], weight["worst_channel"]["index"]
-        ('bfloat16', False, 1)
-        """
-        return self._facts.get("parameters", [])
 
     @property
     def kept(self) -> list[dict[str, Any]]:

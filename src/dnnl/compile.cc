@@ -154,7 +154,7 @@ struct Refusals {
     }
   }
 
-  // As in SavedChoices.
+  // Nodes that compute in float32 around their stored operands, as SavedChoices holds them.
   std::map<std::string, std::string> InFloat32() const {
     std::map<std::string, std::string> names;
     for (NodeId id = 0; id < lowering->in_float32.size(); ++id) {

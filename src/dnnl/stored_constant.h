@@ -2,17 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "nnvm/shape.h"
 
 namespace amp::onednn {
-
-class ConstantStore;
-struct Plan;
 
 // A constant in the layout in which some step reads it. The layout is told from others by its text alone.
 struct StoredConstant {
@@ -22,17 +17,5 @@ struct StoredConstant {
   std::size_t bytes = 0;
   std::shared_ptr<const void> data;
 };
-
-// What a plan needs of its model's constants, in the order of its steps. Throws UnsupportedError for a layout that
-// oneDNN does not describe.
-std::vector<StoredConstant> ConstantsOf(const Plan& plan);
-// Constants of the model that were computed for the plan, and that other constants may have been made of since.
-const std::map<std::string, TensorType>& FoldedOf(const Plan& plan);
-
-// A store of the constants of a plan file. `folded` and the model's `parameters` are known, but their data need not be
-// there.
-std::shared_ptr<ConstantStore> StoreOf(std::vector<StoredConstant> constants,
-                                       const std::map<std::string, TensorType>& folded,
-                                       const std::map<std::string, TensorType>& parameters);
 
 }  // namespace amp::onednn

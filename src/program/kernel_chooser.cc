@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "program/saved_choices.h"
-
 namespace amp {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "program/kernel_record.h"
+#include "program/saved_choices.h"
 #include "program/tuned_kernels.h"
 
 namespace amp {
@@ -57,6 +58,18 @@ class RecordedKernels : public KernelChooser {
 
  private:
   TunedKernels record_;
+  std::shared_ptr<const KernelChooser> otherwise_;
+};
+
+// What a file says, where it is an option, else what `otherwise` says.
+class SavedKernels : public KernelChooser {
+ public:
+  SavedKernels(std::shared_ptr<const SavedChoices> saved, std::shared_ptr<const KernelChooser> otherwise)
+      : saved_(std::move(saved)), otherwise_(std::move(otherwise)) {}
+  Chosen Choose(const LayerOptions& layer) const override;
+
+ private:
+  std::shared_ptr<const SavedChoices> saved_;
   std::shared_ptr<const KernelChooser> otherwise_;
 };
 

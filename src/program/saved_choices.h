@@ -2,11 +2,7 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
-#include <utility>
-
-#include "program/kernel_chooser.h"
 
 namespace amp {
 
@@ -17,20 +13,8 @@ struct SavedKernel {
 
 struct SavedChoices {
   std::map<std::string, SavedKernel> kernels;  // by LayerKey
-  std::map<std::string, std::string>
-      in_float32;  // by node: why it computes in float32 around its stored operands, or ""
-};
-
-// What a file says, where it is an option, else what `otherwise` says.
-class SavedKernels : public KernelChooser {
- public:
-  SavedKernels(std::shared_ptr<const SavedChoices> saved, std::shared_ptr<const KernelChooser> otherwise)
-      : saved_(std::move(saved)), otherwise_(std::move(otherwise)) {}
-  Chosen Choose(const LayerOptions& layer) const override;
-
- private:
-  std::shared_ptr<const SavedChoices> saved_;
-  std::shared_ptr<const KernelChooser> otherwise_;
+  // Nodes that compute in float32 around their stored operands, and why, or "" where that is faster.
+  std::map<std::string, std::string> in_float32;
 };
 
 }  // namespace amp

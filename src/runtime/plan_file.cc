@@ -7,7 +7,7 @@
 
 #include "dnnl/body_plans.h"
 #include "dnnl/cpu_info.h"
-#include "dnnl/stored_constant.h"
+#include "dnnl/plan_constants.h"
 #include "kernels/base/cpu.h"
 #include "nnvm/crc32.h"
 #include "nnvm/error.h"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import checkpoint
 from .._facts_text import size_text
+from .._model_files import ModelFiles
 from ..base import ArgumentError, cpu_info, did_you_mean
 from ..profiling import SystemLoad
 from . import models, outputs
@@ -32,7 +33,7 @@ class Variant(NamedTuple):
     """A model in one precision."""
 
     label: str
-    files: models.ModelFiles
+    files: ModelFiles
     precision: str
 
     def load(self):

@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 
 from .. import _core
+from .._execution.bound_model import near_matches
 from ..base import ArgumentError, did_you_mean, dtype_name
 from ..sym.slots import inputs_of
 from .models import missing_inputs
@@ -104,18 +105,43 @@ def arrays_of(options, model):
     return _checked(arrays, model, _HOW)
 
 
+def arrays_of_plan(options, executor):
+    """{input: array} of `--input` and `--random` for a bound model; without them random data of its types.
+
+    Raises ArgumentError unless these are its inputs.
+    """
+    given = [name for name, *_ in options.random] + [name for name, _ in options.input]
+    _refuse_repeated(given)
+    shapes, dtypes = executor.input_shapes, executor.input_dtypes
+    for name in given:
+        if name not in shapes:
+            raise ArgumentError(f"the plan has no input {name!r}{near_matches(name, list(shapes))}")
+    arrays = {name: _random_array(name, shape, dtype or dtypes[name]) for name, shape, dtype in options.random}
+    arrays.update((name, array_of_file(name, path)) for name, path in options.input)
+    missing = {name: shape for name, shape in shapes.items() if name not in arrays}
+    if arrays:
+        _refuse_missing(list(missing), "data", _HOW)
+    return arrays | {name: _random_array(name, shape, dtypes[name]) for name, shape in missing.items()}
+
+
 def _checked(arrays, model, how):
     """These arrays. Raises ArgumentError where the model needs others beside them (`how` they are given) or dtypes."""
-    missing = missing_inputs(model, arrays)
-    labels = _ignored_labels(model, missing)
-    missing = [name for name in missing if name not in labels]
-    if missing:
-        hints = "; ".join(how.format(name) for name in missing[:3])
-        raise ArgumentError(
-            f"no data for the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give {hints}"
-        )
+    refuse_missing(model, arrays, "data", how)
     _check_dtypes(arrays, model)
     return arrays
+
+
+def refuse_missing(model, given, what, how):
+    """Raises ArgumentError where the model needs more inputs than those that are given; `how` says how to give one."""
+    missing = missing_inputs(model, given)
+    labels = _ignored_labels(model, missing)
+    _refuse_missing([name for name in missing if name not in labels], what, how)
+
+
+def _refuse_missing(missing, what, how):
+    if missing:
+        names = f"{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+        raise ArgumentError(f"no {what} for the input{names}: give {'; '.join(map(how.format, missing[:3]))}")
 
 
 def data_of(options, model):

@@ -6,6 +6,7 @@ from .. import _core, inspection, report
 from .._facts_text import print_facts, size_text
 from ..base import ArgumentError
 from . import differences, models
+from .compiling import plan_facts, plan_lines
 from .converting import converted_model
 from .difference_page import page
 from .inputs import types_of
@@ -16,12 +17,28 @@ _SHOWN = 40
 
 def inspect(options):
     """`amp inspect`"""
+    if models.is_plan(options.model):
+        _inspect_plan(options)
+        return
+    if options.verify:
+        raise ArgumentError("--verify: it is for plan files")
     shapes, dtypes = types_of(options)
     facts = inspection.describe(*_inspected(options), shapes, dtypes)
     if options.json:
         print_json("inspect", facts)
         return
     print_facts(facts)
+
+
+def _inspect_plan(options):
+    if options.params or options.epoch is not None or options.shape or options.input:
+        raise ArgumentError(f"{options.model} is a plan: it has no parameter file, and its types are its own")
+    facts = plan_facts(options.model, options.verify)
+    if options.json:
+        print_json("inspect", facts)
+        return
+    for line in plan_lines(facts):
+        print(line)
 
 
 def _inspected(options):

@@ -10,7 +10,7 @@ from .._facts_text import shape_text
 from ..base import ArgumentError, cpu_info, dtype_name
 from ..executor import Executor
 from . import models, outputs
-from .inputs import arrays_of
+from .inputs import arrays_of, arrays_of_plan
 from .progress import tuning
 
 
@@ -64,7 +64,7 @@ def profile(options):
     files, executor, arrays = _bound(options)
     found = executor.profile(arrays, runs=options.runs)
     if output:
-        title = ", ".join(text for text in (os.path.basename(files.symbol), options.to, cpu_info()["isa"]) if text)
+        title = ", ".join(text for text in (os.path.basename(files[0]), options.to, cpu_info()["isa"]) if text)
         found.save_html(output, title=f"amp profile: {title}")
     if options.json:
         outputs.print_json("profile", {"files": list(files), "wrote": output, **found.to_dict()})
@@ -76,6 +76,9 @@ def profile(options):
 
 def _bound(options):
     """(the model's files, Executor, {input: array})"""
+    if models.is_plan(options.model):
+        executor = models.load_plan(options)
+        return (options.model,), executor, arrays_of_plan(options, executor)
     files = models.find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     arrays = arrays_of(options, model)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _core
+from .._model_files import find_model
 from .._paths import encoded
 from ..base import ArgumentError, GraphError, PlanMismatch, dtype_name
-from ..sym import Symbol
+from ..checkpoint import load
+from ..sym import load as load_symbol
 from .parameter_files import WatchedFile
 
 
@@ -29,15 +30,11 @@ class Source(NamedTuple):
 
     def model(self):
         """(Symbol, arguments, auxiliary states). Raises ArgumentError and GraphError as `amp.load` does."""
-        from .. import checkpoint  # which imports executors
-
-        return checkpoint.load(self.symbol, self.params)
+        return load(self.symbol, self.params)
 
 
 def source_files(source):
     """(symbol file, parameter file) of what a caller named: a prefix, or the two files."""
-    from .._cli.models import find_model
-
     names = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
     if not 1 <= len(names) <= 2:
         raise ArgumentError(f"source: expected a prefix, or a symbol file and a parameter file, got {source!r}")
@@ -65,9 +62,7 @@ def note_of(source, origin):
 
 def _require_source(origin, symbol, params):
     """Raises ArgumentError unless an executor was made of these files, without a change."""
-    from .. import sym
-
-    is_same = sym.load(symbol).tojson() == origin.symbol.tojson()
+    is_same = load_symbol(symbol).tojson() == origin.symbol.tojson()
     if not is_same or not origin.parameters.are_of(params):
         what = "parameters" if is_same else "graph"
         raise ArgumentError(
@@ -134,56 +129,41 @@ class PlanOrigin(NamedTuple):
         """The origin of an executor that `reshape` made for these shapes."""
         return self._replace(shapes={**(self.shapes or {}), **shapes})
 
-    def load(self):
-        """The executor, loaded again."""
-        run = _of_plan(self._replace(shapes=None), verify=False)
-        return run if self.shapes is None else run.reshape(self.shapes)
+    def handle(self):
+        """The extension's executor, loaded again."""
+        return self.file.load(self.mmap, False)
 
-    def made_for(self, shapes, error):
-        """The executor for shapes that the plan file has not all constants for, from its source."""
+    def source_for(self, error):
+        """The source, where the plan file has not all constants for some shapes. Raises the error without one."""
         if self.source is None:
             raise PlanMismatch(f"{error}: other shapes need its source; pass source= to Executor.load") from None
-        return _from_source(self.source, str(error), {**(self.shapes or {}), **shapes})
+        return self.source
 
 
-def loaded(path, source, mmap, verify):
-    """The executor of a plan file, see `Executor.load`."""
+class Unfit(NamedTuple):
+    """A plan that does not fit here, or no more: why, and what to make the executor from."""
+
+    why: str
+    source: Source
+
+
+def opened(path, source, mmap, verify):
+    """(the extension's executor, PlanOrigin) of a plan file, or (None, Unfit). Raises as `Executor.load` does."""
     file = PlanFile(path)
-    named = source is not None
     try:
-        run = _of_plan(PlanOrigin(file, mmap, None), verify, source)
+        handle = file.load(mmap, verify)
     except PlanMismatch as error:
         found = source_of(note_of_file(path), source)
         if found is None:
             raise
-        return _from_source(found, str(error))
-    found = run._origin.source
-    if found is not None and not named and found.is_changed():
-        return _from_source(found, f"{found.symbol} or {found.params} has changed since '{file.path}' was written")
-    return run
+        return None, Unfit(str(error), found)
+    found = source_of(handle.note(), source)
+    if found is not None and source is None and found.is_changed():
+        why = f"{found.symbol} or {found.params} has changed since '{file.path}' was written"
+        return None, Unfit(why, found)
+    return handle, PlanOrigin(file, mmap, found)
 
 
 def note_of_file(path):
     """The note of a plan file, which need not fit here."""
     return json.loads(_core.describe_plan(encoded(path), False))["note"]
-
-
-def _of_plan(origin, verify, source=None):
-    from ..executor import Executor
-
-    handle = origin.file.load(origin.mmap, verify)
-    run = Executor.__new__(Executor)
-    run._set(handle, Symbol(handle.symbol()).list_arguments())
-    run._origin = origin if origin.source else origin._replace(source=source_of(handle.note(), source))
-    return run
-
-
-def _from_source(source, why, shapes=None):
-    """The executor that the source makes, with a warning that says why it is needed."""
-    from ..executor import Executor
-
-    warnings.warn(f"{why}: made again from {os.path.basename(source.params)}, which takes longer", stacklevel=4)
-    types = {**source.facts["input_types"], **{name: (None, shape) for name, shape in (shapes or {}).items()}}
-    dtypes = {name: dtype for name, (dtype, _) in source.facts["input_types"].items() if dtype is not None}
-    sizes = {name: shape for name, (_, shape) in types.items() if shape is not None}
-    return Executor(*source.model(), sizes, input_dtypes=dtypes, **source.facts["options"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,8 @@ class Reruns:
     """Batches that several runs read, {input: array} each; see `batches`.
 
     What can be read again is: nothing of it is kept. Of an iterator, which can be read once, the first batches are
-    copied, up to KEPT_BYTES and at least one; the rest is not read, and `is_cut` says that there was more.
+    copied, up to KEPT_BYTES and at least one; the rest is not read, and `is_cut` says that there was more. Ctrl-C ends
+    the reading with a warning, and keeps what was read.
     """
 
     def __init__(self, data, inputs):
@@ -77,12 +79,18 @@ class Reruns:
 
     def _first(self, data):
         kept, size = [], 0
-        for batch in batches(data, self._inputs):
-            size += sum(array.size * array.dtype.itemsize for array in batch.values())
-            self.is_cut = bool(kept) and size > KEPT_BYTES
-            if self.is_cut:
-                break
-            kept.append({name: array.copy() for name, array in batch.items()})  # iterators may use arrays again
+        try:
+            for batch in batches(data, self._inputs):
+                size += sum(array.size * array.dtype.itemsize for array in batch.values())
+                self.is_cut = bool(kept) and size > KEPT_BYTES
+                if self.is_cut:
+                    break
+                kept.append({name: array.copy() for name, array in batch.items()})  # iterators may use arrays again
+        except KeyboardInterrupt:
+            if not kept:
+                raise
+            self.is_cut = True
+            warnings.warn(f"interrupted: the data are the {len(kept)} batches until then", stacklevel=5)
         return kept
 
     def __iter__(self):

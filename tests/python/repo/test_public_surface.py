@@ -207,8 +207,8 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray NodeQuery
-OutOfRangeError Symbol TrainingExecutor UnsupportedError alternate attribute base compare convert_hybrid_block
-convert_model convert_symbol cpu_info disable_amp
+OutOfRangeError PlanMismatch Symbol TrainingExecutor UnsupportedError alternate attribute base compare
+convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
 disable_graphamp dtype_name error_bound gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
 mark_backward model_zoo name nd ndarray peer_policy save_checkpoint sensitivity sym symbol
@@ -235,7 +235,7 @@ def test_names_of_the_package():
         (mx.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
         (mx.mod.Module, MODULE_MEMBERS),
         (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
-        (amp.Executor, ["audit", "reshape", "run_monitored"]),
+        (amp.Executor, ["audit", "load", "reshape", "run_monitored", "save"]),
         (amp.Executor.__base__, BOUND_MODEL_MEMBERS),
         (amp.TrainingExecutor, TRAINING_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),

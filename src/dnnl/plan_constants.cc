@@ -1,4 +1,4 @@
-#include "dnnl/stored_constant.h"
+#include "dnnl/plan_constants.h"
 
 #include <set>
 #include <utility>

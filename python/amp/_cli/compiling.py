@@ -1,0 +1,88 @@
+"""`amp compile`, and what `amp inspect` says of plan files."""
+
+import json
+import os
+import time
+
+from .. import _core
+from .._facts_text import shape_text, size_text
+from .._model_files import find_model
+from .._paths import encoded
+from ..base import GraphError, cpu_info
+from ..executor import Executor
+from . import models, outputs
+from .inputs import refuse_missing, types_of
+from .progress import tuning
+
+
+def compile_model(options):
+    """`amp compile`"""
+    output = outputs.output_file(options.output, [".plan"], options.force)
+    files = find_model(options.model, options.params, options.epoch)
+    model = models.load(files)
+    shapes, dtypes = types_of(options)
+    refuse_missing(model, shapes, "shape", "--shape {0}=1x3x224x224")
+    reduced = {"target_dtype": options.to, "emulate": options.emulate} if options.to else None
+    begin = time.perf_counter()
+    with tuning(options.tune):
+        executor = Executor(
+            *model,
+            shapes,
+            input_dtypes=dtypes,
+            backend=options.backend,
+            mode=options.mode,
+            reduce_precision=reduced,
+            num_threads=options.threads,
+            tiling_accum=options.tiling_accum,
+            tile_k=options.tile_k,
+            machine=options.machine,
+            tune=options.tune,
+        )
+    executor.save(output, source=None if options.no_source else tuple(files))
+    facts = {"files": list(files), "seconds": time.perf_counter() - begin, **plan_facts(output, False)}
+    if options.json:
+        outputs.print_json("compile", facts | {"wrote": output})
+        return
+    for line in plan_lines(facts):
+        print(line)
+    print(f"wrote {output} ({size_text(os.path.getsize(output))})")
+
+
+def plan_facts(path, verifies):
+    """What a plan file says of itself, as a dict. Raises GraphError for a damaged file."""
+    facts = json.loads(_core.describe_plan(encoded(path), verifies))
+    nodes = json.loads(facts.pop("graph"))["nodes"]
+    facts["operators"] = sum(node["op"] != "null" for node in nodes)
+    facts["source"] = _source(facts.pop("note"))
+    facts["verified"] = verifies
+    return facts
+
+
+def _source(note):
+    if not note:
+        return None
+    try:
+        known = json.loads(note)
+        return {"symbol": str(known["symbol"]), "params": str(known["params"])}
+    except (ValueError, TypeError, KeyError) as error:
+        raise GraphError(f"the plan file's note of its source cannot be read: {error}") from None
+
+
+def plan_lines(facts):
+    """The same, for people."""
+    for name, (dtype, shape) in facts["inputs"].items():
+        yield f"input:        {name} {shape_text(shape)} {dtype}"
+    yield f"outputs:      {', '.join(facts['outputs'])}"
+    made_by, made_for, options = facts["made_by"], facts["made_for"], facts["options"]
+    yield f"operators:    {facts['operators']}"
+    yield f"constants:    {facts['constants']}, {size_text(facts['constant_bytes'])}"
+    threads = options["threads"]
+    yield f"made for:     {made_for['cpu']}, {made_for['onednn_isa']}, {threads} thread{'' if threads == 1 else 's'}"
+    yield f"made by:      amp {made_by['version']}, oneDNN {made_by['onednn']}"
+    fits = made_for["onednn_isa"] == cpu_info()["isa"]
+    if not fits:
+        yield f"              it does not fit this CPU ({cpu_info()['isa']})"
+    source = facts["source"]
+    yield f"source:       {source['symbol']} and {source['params']}" if source else "source:       none"
+    if facts["verified"]:
+        yield "all constants have their checksums"
