@@ -297,13 +297,20 @@ NDArray ParameterArray(const std::string& name, const TensorType& type, const Co
   return NDArray(type, const_cast<void*>(constant->data.get()), constant->data);
 }
 
-std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params) {
+void ReleaseSources(ConstantStore* store) { store->ReleaseSources(); }
+
+void TakeConstants(const ConstantStore& from, ConstantStore* to) {
+  const std::lock_guard lock(to->mutex());
+  to->TakeFrom(from);
+}
+
+std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, bool are_owned) {
   std::map<std::string, NDArray> arrays;
   for (const NDArrayMap* group : {&params.args, &params.aux}) {
     for (const auto& [name, array] : *group) arrays.emplace(ParameterKey(name), array);
   }
   auto store = std::make_shared<ConstantStore>();
-  store->AddArrays(arrays);
+  store->AddArrays(arrays, are_owned);
   return store;
 }
 

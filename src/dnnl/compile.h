@@ -20,7 +20,12 @@ namespace amp::onednn {
 class ConstantStore;
 
 // A store that holds the parameters of a model, to be shared by all its plans.
-std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params);
+// `are_owned`: nobody else changes the arrays, so what needs no packing is not copied.
+std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, bool are_owned = false);
+// Plans of this store keep what their steps read and nothing else. MakePlan throws a PlanMismatch where that is not
+// enough; TakeConstants then has what another store of the same model still holds.
+void ReleaseSources(ConstantStore* store);
+void TakeConstants(const ConstantStore& from, ConstantStore* to);
 std::size_t BytesOf(const ConstantStore& store);
 // The row-major array of a parameter that the store holds. Throws InternalError where it does not.
 NDArray ParameterArray(const std::string& name, const TensorType& type, const ConstantStore& store);

@@ -10,12 +10,12 @@
 
 namespace amp::onednn {
 
-void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays) {
+void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned) {
   for (const auto& [name, array] : arrays) {
     if (constants_.contains(name)) continue;
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
-    constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), true}};
+    constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), !are_owned}};
   }
 }
 
@@ -89,6 +89,18 @@ void ConstantStore::FailWithout(const std::string& name) const {
   Throw<InternalError>("the constant '{}' is not held in the layout that is needed", name);
 }
 
+void ConstantStore::TakeFrom(const ConstantStore& other) {
+  for (const auto& [name, held] : other.constants_) constants_.try_emplace(name, held);
+}
+
+void ConstantStore::Release(const std::string& name, const TensorType& type, const Desc& layout) {
+  if (releases_sources_) AddPlaceholder(name, type);
+  const auto held = constants_.find(name);
+  if (held == constants_.end()) return;
+  std::erase_if(held->second, [&](const PackedConstant& constant) { return constant.layout == layout; });
+  if (held->second.empty()) constants_.erase(held);
+}
+
 void ConstantStore::Prune(const Used& used, const std::vector<std::string>& consumed) {
   for (const auto& [name, layouts] : used) {
     const auto held = constants_.find(name);
@@ -118,7 +130,7 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
     const bool known = std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
       return store.Has(program->values[v].name, program->values[v].type);
     });
-    if (!known || step.outputs.empty() || (store.is_of_file() && KindOf(step.spec).is_view)) continue;
+    if (!known || step.outputs.empty() || (store.lacks_data() && KindOf(step.spec).is_view)) continue;
     for (const ValueId v : step.outputs) program->values[v].source = ValueSource::kConstant;
     step.outputs.clear();
   }

@@ -23,15 +23,22 @@ struct PackedConstant {
 
 class ConstantStore {
  public:
-  // Row-major arrays; a name that is there already keeps what it has.
-  void AddArrays(const std::map<std::string, NDArray>& arrays);
+  // Row-major arrays; a name that is there already keeps what it has. `are_owned`: nobody else changes them.
+  void AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned = false);
+  // From here on plans keep what their steps read and nothing else: what other constants are made from can be had
+  // again.
+  void ReleaseSources() { releases_sources_ = true; }
+  bool releases_sources() const { return releases_sources_; }
+  // What another store of the same model holds and this one does not hold any more.
+  void TakeFrom(const ConstantStore& other);
   void Add(const std::string& name, PackedConstant constant);
   // From a plan file. Nobody changes its bytes.
   void AddStored(StoredConstant constant);
   // A constant whose data a plan file left out. Whoever needs them gets a PlanMismatch.
   void AddPlaceholder(const std::string& name, const TensorType& type);
 
-  bool is_of_file() const { return !left_out_.empty(); }
+  // Whether constants are known whose data are not here.
+  bool lacks_data() const { return !left_out_.empty(); }
 
   // Whether a constant of this name has as many elements as the type.
   bool Has(const std::string& name, const TensorType& type) const;
@@ -45,6 +52,8 @@ class ConstantStore {
   // Throws because the data of a constant are needed and not there: a PlanMismatch where they come from a plan file.
   [[noreturn]] void FailWithout(const std::string& name) const;
 
+  // Forgets a constant in one layout.
+  void Release(const std::string& name, const TensorType& type, const Desc& layout);
   // Keeps, for each name in `used`, only the layouts that are used; forgets the other names in `consumed`.
   using Used = std::map<std::string, std::vector<Desc>>;
   void Prune(const Used& used, const std::vector<std::string>& consumed);
@@ -59,7 +68,8 @@ class ConstantStore {
   std::mutex mutex_;
   std::map<std::string, std::vector<PackedConstant>> constants_;
   std::map<std::string, std::vector<StoredConstant>> stored_;
-  std::map<std::string, TensorType> left_out_;  // of plan files, and of what is held packed alone
+  std::map<std::string, TensorType> left_out_;  // known, with or without data
+  bool releases_sources_ = false;
 };
 
 // Drops the steps whose results the store already holds, in their sizes (another plan of the model computed them),

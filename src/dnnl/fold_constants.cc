@@ -44,6 +44,7 @@ class Folder {
   LaidOutProgram Run() {
     FindConstants();
     FindReadSteps();
+    last_use_ = program_.LastUses();
     is_own_.resize(program_.program.values.size());
     std::vector<Step> remaining;
     std::vector<std::optional<PreparedPrimitive>> prepared;
@@ -52,6 +53,7 @@ class Folder {
       if (!is_read_[i]) continue;  // what it leads to is known already
       if (IsConstant(step)) {
         Fold(step, program_.prepared[i]);
+        ReleaseInputs(step, i);
       } else {
         remaining.push_back(std::move(step));
         prepared.push_back(std::move(program_.prepared[i]));
@@ -114,6 +116,7 @@ class Folder {
       is_own_[v] = is_own;
       if (is_own) continue;
       store_->Add(value(v).name, {program_.layouts[v], data});
+      if (store_->releases_sources()) store_->AddPlaceholder(value(v).name, program_.TypeOf(v));
       program_.folded.emplace(value(v).name, program_.TypeOf(v));
     }
     const CompiledStep compiled = BuildStep(step, prepared, program_);
@@ -124,7 +127,7 @@ class Folder {
     }
     for (const ValueId v : step.inputs) {
       const ValueId root = program_.RootOf(v);
-      const bool reads_again = is_own || KindOf(step.spec).keeps_inputs || KeepsBF16(step, root);
+      const bool reads_again = is_own || KeepsInput(step, root);
       if (!reads_again) consumed_.push_back(value(root).name);
       if (!reads_again || is_own_[root]) continue;
       read_again_.push_back(root);
@@ -136,6 +139,22 @@ class Folder {
     const std::shared_ptr<const void>& data = program_.constants[root];
     if (data == nullptr && program_.layouts[root].get_size() != 0) store_->FailWithout(value(root).name);
     return data;
+  }
+
+  // What this step alone reads of what it was told to forget goes at once: not everything is in memory twice.
+  void ReleaseInputs(const Step& step, std::size_t index) {
+    for (const ValueId v : step.inputs) {
+      const ValueId root = program_.RootOf(v);
+      const bool is_last = last_use_[root] == index && !outputs_.contains(root) && !is_own_[root];
+      if (!is_last || std::find(read_again_.begin(), read_again_.end(), root) != read_again_.end()) continue;
+      program_.constants[root] = nullptr;
+      store_->Release(value(root).name, program_.TypeOf(root), program_.layouts[root]);
+    }
+  }
+
+  // Whether plans for other shapes may need it, where it cannot be had again.
+  bool KeepsInput(const Step& step, ValueId input) const {
+    return !store_->releases_sources() && (KindOf(step.spec).keeps_inputs || KeepsBF16(step, input));
   }
 
   // Another layout of a constant is as good as the one that it was made from.
@@ -181,6 +200,7 @@ class Folder {
   const bool keeps_bf16_;
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
+  std::vector<std::size_t> last_use_;  // by root: the last step that reads it
   std::vector<bool> is_read_;          // by step: whether some output depends on it
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
   std::vector<std::string> consumed_;  // constants that folded steps read, or others hold

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/threads/parallel.h"
@@ -24,8 +25,8 @@ struct Candidate {
   double closeness;  // to the middle of the two neighbours: 0.5 is in the middle
   std::int64_t index;
   double step;  // from the nearer to the farther neighbour
-  bool operator<(const Candidate& other) const {
-    return closeness != other.closeness ? closeness < other.closeness : index > other.index;
+  bool operator>(const Candidate& other) const {
+    return closeness != other.closeness ? closeness > other.closeness : index < other.index;
   }
 };
 
@@ -75,18 +76,24 @@ class CompensatedRounding {
       ++count;
     });
     if (!std::isfinite(drift) || drift == 0 || count < 2) return;
-    std::vector<Candidate> candidates = CandidatesAgainst(channel, drift);
-    std::make_heap(candidates.begin(), candidates.end());
     // The drift is about the square root of the number of elements; what is left after as many steps is too small.
     const auto most = static_cast<std::size_t>(4 * std::sqrt(static_cast<double>(count)) + 16);
-    for (std::size_t n = 0; n < most && !candidates.empty(); ++n) {
-      std::pop_heap(candidates.begin(), candidates.end());
-      const Candidate best = candidates.back();
-      candidates.pop_back();
+    for (const Candidate& best : Closest(CandidatesAgainst(channel, drift), most)) {
       if (std::fabs(best.step) > std::fabs(drift)) continue;
       nearest_.As<float>()[best.index] = farther_.As<float>()[best.index];
       drift -= best.step;
     }
+  }
+
+  // The so many closest ones, the closest first.
+  static std::vector<Candidate> Closest(std::vector<Candidate> candidates, std::size_t most) {
+    if (candidates.size() > most) {
+      const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(most);
+      std::nth_element(candidates.begin(), end, candidates.end(), std::greater<>());
+      candidates.erase(end, candidates.end());
+    }
+    std::sort(candidates.begin(), candidates.end(), std::greater<>());
+    return candidates;
   }
 
   // Numbers that were rounded in the direction of the drift.

@@ -22,6 +22,7 @@ struct GivenModel {
   std::string notice;
   std::shared_ptr<const MachineTable> machine = nullptr;  // whose times decide; null: dtypes are as they are written
   Symbol as_converted = {};                               // before the machine took low precision back
+  bool owns_parameters = false;                           // as in BindOptions
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.

@@ -1,9 +1,11 @@
 // What callers choose when they bind a model.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "nnvm/params_file.h"
 #include "passes/convert_symbol.h"
 #include "passes/numeric_mode.h"
 #include "program/backend.h"
@@ -40,7 +42,11 @@ struct BindOptions {
   std::string forced_kernel = {};
   // Count what bfloat16 instructions make zero, see Session::TakeFlushedCounts: each product runs twice.
   bool count_denormals = false;
-  bool monitor = false;  // make RunMonitored possible: a second plan, with parameters of its own
+  // Reads the parameters again, as they are now. With it an executor keeps in memory what its steps read and nothing
+  // else; Reshape may have to read them.
+  std::function<ModelParams()> source = {};
+  bool owns_parameters = false;  // nobody else changes their arrays: what needs no packing is not copied
+  bool monitor = false;          // make RunMonitored possible: a second plan, with parameters of its own
 };
 
 }  // namespace amp

@@ -49,13 +49,26 @@ struct Executor::Parts {
   Symbol as_converted = {};
   std::string machine = "any";  // as in BindOptions; "any" where no machine's times decide
   std::string note = {};        // of a plan file
+  // Binds the model anew and gives its constants; null: there is no source.
+  std::function<std::shared_ptr<onednn::ConstantStore>()> constants_again = nullptr;
+
+  // The plan, with constants that were released where they are needed again.
+  std::shared_ptr<const onednn::Plan> MakePlan() const {
+    try {
+      return onednn::MakePlan(model);
+    } catch (const PlanMismatch&) {
+      if (!constants_again) throw;
+    }
+    onednn::TakeConstants(*constants_again(), model.store.get());
+    return onednn::MakePlan(model);
+  }
 };
 
 struct Executor::State {
   explicit State(Parts given)
       : parts(std::move(given)),
         ignored_names(onednn::IgnoredVariables(parts.model.given.graph())),
-        plan(onednn::MakePlan(parts.model)),
+        plan(parts.MakePlan()),
         session(plan) {}
 
   Parts parts;
@@ -82,6 +95,15 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
               nullptr,
               given.as_converted,
               given.machine == nullptr ? "any" : options.machine};
+  if (options.source) {
+    ReleaseSources(parts.model.store.get());
+    parts.constants_again = [symbol, input_types, options] {
+      BindOptions again = options;
+      again.source = nullptr;
+      again.tune = again.monitor = false;
+      return PartsOf(symbol, options.source(), input_types, again).model.store;
+    };
+  }
   if (options.monitor) {
     // Its store is another owner of parameters, and so are the plans of its bodies.
     const CompileOptions separate = onednn::CompileOptionsFor(options, given.machine);
@@ -95,6 +117,15 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
 Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                    const BindOptions& options)
     : Executor(PartsOf(symbol, params, input_types, options)) {}
+
+std::unique_ptr<Executor> Executor::Open(const Symbol& symbol, const std::string& params_file,
+                                         const TypeMap& input_types, BindOptions options) {
+  const auto read = [=] { return SplitParamsOf(symbol, LoadParams(params_file), params_file); };
+  options.owns_parameters = true;
+  if (!options.source) options.source = read;
+  Parts parts = PartsOf(symbol, read(), input_types, options);
+  return std::unique_ptr<Executor>(new Executor(std::move(parts)));
+}
 
 void Executor::Save(const std::string& path, const std::string& note) const {
   const Parts& parts = state_->parts;
@@ -139,7 +170,8 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
                  std::move(monitored),
                  parts.as_converted,
                  parts.machine,
-                 parts.note};
+                 parts.note,
+                 parts.constants_again};
   };
   std::shared_ptr<const Parts> monitored;
   const Parts& own = state_->parts;

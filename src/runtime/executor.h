@@ -29,6 +29,10 @@ class Executor {
   // `input_types`: shape (required) and dtype (float32 where unknown) of every variable that is no parameter; labels
   // that inference does not read may be missing. Throws ArgumentError, GraphError or UnsupportedError.
   Executor(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types, const BindOptions& options);
+  // The parameters are those of a file (see LoadCheckpoint), which no caller holds: each is packed and gone. Unless
+  // there is another source, the file has to stay as it is: Reshape may read it again.
+  static std::unique_ptr<Executor> Open(const Symbol& symbol, const std::string& params_file,
+                                        const TypeMap& input_types, BindOptions options);
   ~Executor();
 
   // Binds the model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.

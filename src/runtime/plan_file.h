@@ -1,9 +1,9 @@
-// Plan files: a bound model with its packed constants, from which it is bound again in a blink. docs/serving.md describes
-// the format.
+// Plan files: a bound model with its packed constants, from which it is bound again in a blink. docs/serving.md
+// describes the format.
 //
 // A file holds no steps: the graph as it was prepared, what was chosen, and constants in the layouts that steps read.
-// Binding it runs the ordinary stages. Layouts in the file are compared with what the stages ask for and used for nothing
-// else, so a file that lies gives wrong numbers at worst.
+// Binding it runs the ordinary stages. Layouts in the file are compared with what the stages ask for and used for
+// nothing else, so a file that lies gives wrong numbers at worst.
 #pragma once
 
 #include <cstdint>

@@ -10,9 +10,9 @@ import sys
 import time
 import warnings
 
+from .._model_files import ModelFiles
 from .bench import Variant
 from .inputs import arrays_of
-from .models import ModelFiles
 
 
 def main():

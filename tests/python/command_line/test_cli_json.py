@@ -33,13 +33,14 @@ SCHEMAS = {
             **{"batch_norms": int, "batch_norms_folded": int, "files": [str], "wrote": [str]},
             "casts": {"run_time": int, "offline": int},
             "parameters": dict.fromkeys("before after cast bytes_before bytes_after".split(), int),
+            **{"verified": type(None), "bodies": list, "took": {"seconds": float, "peak_bytes": int}},
         },
     ),
     "why": (
         ["digits_conv0_fwd"],
         {
             "tensor": dict.fromkeys("name node op kind before dtype".split(), str),
-            "folded": type(None),
+            **{"folded": type(None), "range": type(None)},
             "reasons": [dict.fromkeys("tensor class kind text".split(), str)],
             "casts": list,
             "text": str,
