@@ -15,6 +15,7 @@ from ._execution.audited_runs import AuditedRuns
 from ._execution.bound_model import BoundModel
 from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
+from ._execution.parameter_files import ParameterFile
 from ._execution.row_runs import RowRuns, row_runs
 from ._options.executor import (
     OPTIONS,
@@ -27,6 +28,7 @@ from ._options.executor import (
 from ._paths import encoded
 from .base import ArgumentError, PlanMismatch, UnsupportedError, log
 from .sym import Symbol
+from .sym import load as load_symbol
 from .sym.slots import inputs_of
 
 if TYPE_CHECKING:
@@ -103,18 +105,18 @@ class Executor(BoundModel):
         require_options(options, PLAIN, "Executor.__init__()")
         symbol, arrays, types = checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes)
         symbol = with_tiling(symbol, tiling_accum, tile_k)
-        self._start(symbol, arrays, types, options)
         once = {name: value for name, value in options.items() if name != "tune"}
         self._origin = Origin(symbol, Parameters(arrays), types, once)
+        self._start(symbol, arrays, types, options, self._origin.parameters.source_for(symbol))
         warn(self._handle.notice())
 
-    def _start(self, symbol, arrays, types, options):
+    def _start(self, symbol, arrays, types, options, source):
         begin = time.perf_counter()
         options = dict(options)
         by_rows = OPTIONS["batch_invariant"].check("batch_invariant", options.pop("batch_invariant", False))
 
         def bound(input_types):
-            return bind(symbol, arrays, arrays, input_types, **options)
+            return bind(symbol, arrays, arrays, input_types, source=source, **options)
 
         handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
         if options.get("audit"):
@@ -220,6 +222,39 @@ class Executor(BoundModel):
         self._handle.save(encoded(path), note)
 
     @classmethod
+    def open(
+        cls,
+        symbol_file: Path,
+        params_file: Path,
+        input_shapes: Shapes,
+        *,
+        input_dtypes: DTypes | None = None,
+        **options: Unpack[ExecutorOptions],
+    ) -> Executor:
+        """The executor of a model's files, whose parameters nobody else holds: with less memory than `amp.load` takes.
+
+        The arguments are those of `amp.load` and of the constructor. `reshape` may read the parameter file again, and
+        raises ArgumentError where it has changed.
+
+        >>> amp.Executor.open("model-symbol.json", "model-0000.params", {"data": (2, 4)}).output_shapes
+        [(2, 3)]
+        """
+        require_options(options, PLAIN, "Executor.open()")
+        if options.get("batch_invariant"):
+            raise ArgumentError("batch_invariant: load the parameters with amp.load, and make an Executor of them")
+        options = dict(options)
+        audit = options.get("audit")
+        symbol, file = load_symbol(symbol_file), ParameterFile(params_file)
+        types = _input_types(input_shapes, input_dtypes)
+        parameters = Parameters.of_file(file)
+        settings, source = settings_of_plain_runs(symbol, **options), parameters.source_for(symbol)
+        handle = _core.open_executor(symbol._handle, encoded(file.path), types, settings, source)
+        once = {name: value for name, value in options.items() if name != "tune"}
+        run = _of_handle(AuditedRuns(handle, audit) if audit else handle, Origin(symbol, parameters, types, once))
+        warn(handle.notice())
+        return run
+
+    @classmethod
     def load(
         cls,
         path: Path,
@@ -251,7 +286,7 @@ class Executor(BoundModel):
         handle, origin = plan_files.opened(path, source, mmap, verify)
         if handle is None:
             return _of_source(origin.source, origin.why)
-        run = _of_plan(handle, origin)
+        run = _of_handle(handle, origin)
         log("loaded %r: %.3f s", run, time.perf_counter() - begin)
         return run
 
@@ -275,15 +310,16 @@ class Executor(BoundModel):
 def _made_again(origin: Origin | PlanOrigin) -> Executor:
     """The executor of an origin: what pickle calls."""
     if not isinstance(origin, Origin):
-        run = _of_plan(origin.handle(), origin._replace(shapes=None))
+        run = _of_handle(origin.handle(), origin._replace(shapes=None))
         return run if origin.shapes is None else run.reshape(origin.shapes)
     run = Executor.__new__(Executor)
-    run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options)
+    source = origin.parameters.source_for(origin.symbol)
+    run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options, source)
     run._origin = origin._replace(shapes=None)
     return run if origin.shapes is None else run.reshape(origin.shapes)
 
 
-def _of_plan(handle, origin):
+def _of_handle(handle, origin):
     run = Executor.__new__(Executor)
     run._set(handle, Symbol(handle.symbol()).list_arguments())
     run._origin = origin
@@ -347,14 +383,18 @@ def gradient_runs(
     )
 
 
-def bind(sym, arg_params, aux_params, input_types, **options):
-    """The extension's executor; what `options` may be says the table of options."""
+def bind(sym, arg_params, aux_params, input_types, source=None, **options):
+    """The extension's executor; what `options` may be says the table of options.
+
+    `source` reads (arguments, auxiliary states) again: with it the executor keeps what its steps read alone.
+    """
     return _core.Executor(
         sym._handle,
         _only(arg_params, sym.list_arguments()),
         _only(aux_params, sym.list_auxiliary_states()),
         input_types,
         settings_of_plain_runs(sym, **options),
+        source,
     )
 
 

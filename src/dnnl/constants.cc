@@ -90,7 +90,9 @@ void ConstantStore::FailWithout(const std::string& name) const {
 }
 
 void ConstantStore::TakeFrom(const ConstantStore& other) {
-  for (const auto& [name, held] : other.constants_) constants_.try_emplace(name, held);
+  for (const auto& [name, held] : other.constants_) {
+    if (constants_.try_emplace(name, held).second) taken_.push_back(name);
+  }
 }
 
 void ConstantStore::Release(const std::string& name, const TensorType& type, const Desc& layout) {
@@ -109,9 +111,12 @@ void ConstantStore::Prune(const Used& used, const std::vector<std::string>& cons
       return std::find(layouts.begin(), layouts.end(), constant.layout) == layouts.end();
     });
   }
-  for (const std::string& name : consumed) {
-    if (!used.contains(name)) constants_.erase(name);
+  for (const auto* names : {&consumed, &std::as_const(taken_)}) {
+    for (const std::string& name : *names) {
+      if (!used.contains(name)) constants_.erase(name);
+    }
   }
+  taken_.clear();
 }
 
 std::size_t ConstantStore::bytes() const {

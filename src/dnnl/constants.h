@@ -29,7 +29,8 @@ class ConstantStore {
   // again.
   void ReleaseSources() { releases_sources_ = true; }
   bool releases_sources() const { return releases_sources_; }
-  // What another store of the same model holds and this one does not hold any more.
+  // What another store of the same model holds and this one does not hold any more, for the next plan: what that does
+  // not use is forgotten again.
   void TakeFrom(const ConstantStore& other);
   void Add(const std::string& name, PackedConstant constant);
   // From a plan file. Nobody changes its bytes.
@@ -69,6 +70,7 @@ class ConstantStore {
   std::map<std::string, std::vector<PackedConstant>> constants_;
   std::map<std::string, std::vector<StoredConstant>> stored_;
   std::map<std::string, TensorType> left_out_;  // known, with or without data
+  std::vector<std::string> taken_;              // names of what TakeFrom brought
   bool releases_sources_ = false;
 };
 

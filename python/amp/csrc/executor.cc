@@ -25,11 +25,37 @@
 namespace amp::python {
 namespace {
 
+ModelParams ParamsOf(const py::object& pair) {
+  const auto both = pair.cast<py::tuple>();
+  return {ArrayMapOf(both[0].cast<py::dict>(), "argument"), ArrayMapOf(both[1].cast<py::dict>(), "auxiliary state")};
+}
+
+// Calls a function of Python's that returns (arguments, auxiliary states); nullptr for None. What it raises is an
+// ArgumentError with that text, because whoever calls it does not hold the GIL.
+std::function<ModelParams()> SourceOf(const py::object& function) {
+  if (function.is_none()) return nullptr;
+  const std::shared_ptr<py::object> held(new py::object(function), [](py::object* o) { WithGil([o] { delete o; }); });
+  return [held] {
+    ModelParams params;
+    std::string error;
+    WithGil([&] {
+      try {
+        params = ParamsOf((*held)());
+      } catch (py::error_already_set& raised) {
+        error = py::str(raised.value()).cast<std::string>();
+      }
+    });
+    if (!error.empty()) throw ArgumentError(error);
+    return params;
+  };
+}
+
 std::unique_ptr<Executor> BuildExecutor(const Symbol& symbol, const py::dict& args, const py::dict& aux,
-                                        const py::dict& input_types, const py::dict& given) {
+                                        const py::dict& input_types, const py::dict& given, const py::object& source) {
   const ModelParams params{ArrayMapOf(args, "argument"), ArrayMapOf(aux, "auxiliary state")};
   const TypeMap types = TypeMapOf(input_types);
-  const BindOptions options = BindOptionsOf(given);
+  BindOptions options = BindOptionsOf(given);
+  options.source = SourceOf(source);
   std::unique_ptr<Executor> executor;
   ReleaseGil([&] { executor = std::make_unique<Executor>(symbol, params, types, options); });
   return executor;
@@ -107,6 +133,17 @@ std::unique_ptr<Executor> ReshapeInputs(const Executor& executor, const py::dict
 void SavePlan(const Executor& executor, const py::bytes& path, const std::string& note) {
   const auto name = path.cast<std::string>();
   ReleaseGil([&] { executor.Save(name, note); });
+}
+
+std::unique_ptr<Executor> OpenExecutor(const Symbol& symbol, const py::bytes& params_file, const py::dict& input_types,
+                                       const py::dict& given, const py::object& source) {
+  const auto path = params_file.cast<std::string>();
+  const TypeMap types = TypeMapOf(input_types);
+  BindOptions options = BindOptionsOf(given);
+  options.source = SourceOf(source);
+  std::unique_ptr<Executor> executor;
+  ReleaseGil([&] { executor = Executor::Open(symbol, path, types, options); });
+  return executor;
 }
 
 std::unique_ptr<Executor> LoadPlan(const py::bytes& path, std::optional<bool> maps, bool verifies) {
@@ -294,7 +331,7 @@ void BindExecutor(py::module_& module) {
   BindProfile(module);
   py::class_<Executor>(module, "Executor", "A bound model; amp.Executor wraps it.")
       .def(py::init(&BuildExecutor), py::arg("symbol"), py::arg("arguments"), py::arg("auxiliary_states"),
-           py::arg("input_types"), py::arg("options"))
+           py::arg("input_types"), py::arg("options"), py::arg("source"))
       .def("run", &Run, py::arg("inputs"))
       .def("run_into", &RunInto, py::arg("inputs"), py::arg("outputs"))
       .def("run_monitored", &RunMonitored, py::arg("callback"), py::arg("inputs"))
@@ -324,13 +361,13 @@ void BindExecutor(py::module_& module) {
            })
       .def("audit", &AuditList)
       .def("notice", &Executor::notice);
+  module.def("open_executor", &OpenExecutor, py::arg("symbol"), py::arg("params_file"), py::arg("input_types"),
+             py::arg("options"), py::arg("source"), "The executor of parameters that it alone has.");
   module.def("load_plan", &LoadPlan, py::arg("path"), py::arg("maps"), py::arg("verifies"),
              "The executor of a plan file.");
   module.def(
       "describe_plan",
-      [](const py::bytes& path, bool verifies) {
-        return onednn::DescribePlanFile(path.cast<std::string>(), verifies);
-      },
+      [](const py::bytes& path, bool verifies) { return onednn::DescribePlanFile(path.cast<std::string>(), verifies); },
       py::arg("path"), py::arg("verifies"), "What a plan file says of itself, as JSON.");
   module.def(
       "is_plan_file", [](const py::bytes& path) { return onednn::IsPlanFile(path.cast<std::string>()); },

@@ -235,7 +235,7 @@ def test_names_of_the_package():
         (mx.bound_symbol.BoundSymbol, BOUND_SYMBOL_MEMBERS),
         (mx.mod.Module, MODULE_MEMBERS),
         (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
-        (amp.Executor, ["audit", "load", "reshape", "run_monitored", "save"]),
+        (amp.Executor, ["audit", "load", "open", "reshape", "run_monitored", "save"]),
         (amp.Executor.__base__, BOUND_MODEL_MEMBERS),
         (amp.TrainingExecutor, TRAINING_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),

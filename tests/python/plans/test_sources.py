@@ -1,0 +1,119 @@
+"""Executors whose parameters are in a file keep what their steps read, and read the rest again."""
+
+import pickle
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import amp
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trust"))
+from trust_networks import attention, dense, residual  # noqa: E402
+
+NETWORKS = {"dense": dense, "residual": residual, "attention": attention}
+
+
+@pytest.fixture(params=NETWORKS)
+def files(request, tmp_path):
+    """((symbol file, parameter file), {input: array})"""
+    model, data = NETWORKS[request.param]()
+    amp.save_checkpoint(str(tmp_path / "net"), 0, *model)
+    return (tmp_path / "net-symbol.json", tmp_path / "net-0000.params"), data
+
+
+def shapes_of(data):
+    return {name: array.shape for name, array in data.items()}
+
+
+def results(run, data):
+    return [output.asnumpy() for output in run(data)]
+
+
+def assert_same(run, other, data):
+    for mine, its in zip(results(run, data), results(other, data), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def in_memory(files):
+    """The model of arrays that no file is known of: executors of it keep all that other shapes may need."""
+    sym, args, aux = amp.load(*files)
+    return sym, *({name: np.array(array.asnumpy()) for name, array in group.items()} for group in (args, aux))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mode": "exact"}, {"reduce_precision": {"target_dtype": "bfloat16", "emulate": True}}]
+)
+def test_all_ways_to_bind_give_the_same(files, options):
+    names, data = files
+    runs = [
+        amp.Executor.open(*names, shapes_of(data), **options),
+        amp.Executor(*amp.load(*names), shapes_of(data), **options),
+        amp.Executor(*in_memory(names), shapes_of(data), **options),
+    ]
+    for other in runs[:2]:
+        assert_same(runs[2], other, data)
+        assert other.summary.constant_bytes <= runs[2].summary.constant_bytes
+    small = {name: array[:3] for name, array in data.items()}
+    reshaped = [run.reshape(shapes_of(small)) for run in runs]
+    for other in reshaped[:2]:
+        assert_same(reshaped[2], other, small)
+    for run in runs:  # they are as they were
+        assert_same(runs[2], run, data)
+    again = reshaped[0].reshape(shapes_of(data))
+    assert_same(runs[2], again, data)
+    assert_same(runs[0], pickle.loads(pickle.dumps(runs[0])), data)
+
+
+def test_a_file_that_changes_is_told_where_it_is_needed(files):
+    names, data = files
+    run = amp.Executor.open(*names, shapes_of(data))
+    before = results(run, data)
+    sym, args, aux = amp.load(*names)
+    del run._origin  # nothing else looks at the file
+    amp.save_checkpoint(str(names[0])[: -len("-symbol.json")], 0, sym, {n: 2 * a for n, a in args.items()}, aux)
+    for mine, its in zip(before, results(run, data), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    try:
+        run._handle.reshape({name: (3, *shape[1:]) for name, shape in shapes_of(data).items()})
+    except amp.ArgumentError as error:
+        assert "has changed" in str(error)
+
+
+def test_no_array_is_kept(files):
+    """Of `open` nobody has the parameters; of `amp.load` only the caller has."""
+    names, data = files
+    sym, args, aux = amp.load(*names)
+    run = amp.Executor(sym, args, aux, shapes_of(data))
+    references = [weakref.ref(array) for array in args.values()]
+    del args, aux
+    assert not any(reference() for reference in references)
+    results(run, data)
+
+
+def test_arrays_of_the_caller_may_change_after_binding(files):
+    names, data = files
+    sym, args, aux = in_memory(names)
+    run = amp.Executor(sym, args, aux, shapes_of(data))
+    before = results(run, data)
+    for array in [*args.values(), *aux.values()]:
+        array[...] = 7
+    for mine, its in zip(before, results(run, data), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def test_what_cannot_be_opened(files, tmp_path):
+    names, data = files
+    for arguments, options in (
+        ((names[0], tmp_path / "none.params", shapes_of(data)), {}),
+        ((names[1], names[0], shapes_of(data)), {}),
+        ((*names, {}), {}),
+        ((*names, shapes_of(data)), {"batch_invariant": True, "mode": "exact"}),
+        ((*names, {name: (1, *shape[1:], 1) for name, shape in shapes_of(data).items()}), {"num_threads": 0}),
+    ):
+        with pytest.raises(amp.Error):
+            amp.Executor.open(*arguments, **options)
+    with pytest.raises(TypeError):
+        amp.Executor.open(*names, shapes_of(data), nothing=1)
