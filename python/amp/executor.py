@@ -17,6 +17,7 @@ from ._execution.gradient_runs import GradientRuns, array_of
 from ._execution.origin import Origin, Parameters
 from ._execution.parameter_files import ParameterFile
 from ._execution.row_runs import RowRuns, row_runs
+from ._execution.shaped_plans import ShapedPlans
 from ._options.executor import (
     OPTIONS,
     PLAIN,
@@ -48,15 +49,15 @@ _OF_GRADIENTS = ("forward", "backward", "gradients", "training_summary", "profil
 @with_executor_options(
     PLAIN,
     "input_dtypes backend reduce_precision mode num_threads monitor tiling_accum tile_k machine tune count_denormals "
-    "audit batch_invariant",
+    "audit batch_invariant plans",
 )
 class Executor(BoundModel):
     """A model bound to input shapes, ready to be called. `amp.TrainingExecutor` has gradients, too.
 
     Executor(sym, arg_params, aux_params, input_shapes): `input_shapes` is {name: shape} for every argument without an
-    array; labels that inference does not read may be left out. Arrays of names that the symbol lacks are ignored.
-    Arrays are NDArrays, NumPy arrays or DLPack producers; an executor keeps what it needs of parameters in memory of
-    its own, so changing them later has no effect on it.
+    array, in which None is a size that each call chooses; labels that inference does not read may be left out. Arrays
+    of names that the symbol lacks are ignored. Arrays are NDArrays, NumPy arrays or DLPack producers; an executor keeps
+    what it needs of parameters in memory of its own, so changing them later has no effect on it.
 
     input_dtypes: {name: dtype} or one dtype for all inputs; float32 where nothing is said.
     {backend}
@@ -72,6 +73,7 @@ class Executor(BoundModel):
     {count_denormals}
     {audit}
     {batch_invariant}
+    {plans}
 
     An executor can be pickled and copied. The copy is bound anew: to parameters from the files that `amp.load` read
     them from, which must not have changed, or else to what their arrays hold at that time.
@@ -103,7 +105,7 @@ class Executor(BoundModel):
     ) -> None:
         options.pop("grad_req", None)  # 'null', see __new__
         require_options(options, PLAIN, "Executor.__init__()")
-        symbol, arrays, types = checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes)
+        symbol, arrays, types = checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes, may_be_open=True)
         symbol = with_tiling(symbol, tiling_accum, tile_k)
         once = {name: value for name, value in options.items() if name != "tune"}
         self._origin = Origin(symbol, Parameters(arrays), types, once)
@@ -112,17 +114,9 @@ class Executor(BoundModel):
 
     def _start(self, symbol, arrays, types, options, source):
         begin = time.perf_counter()
-        options = dict(options)
-        by_rows = OPTIONS["batch_invariant"].check("batch_invariant", options.pop("batch_invariant", False))
-
-        def bound(input_types):
-            return bind(symbol, arrays, arrays, input_types, source=source, **options)
-
-        handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
-        if options.get("audit"):
-            handle = AuditedRuns(handle, options["audit"])
+        handle = _handle_of(symbol, arrays, types, dict(options), source)
         self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
-        log("bound %r: %d steps, %.3f s", self, handle.summary().num_steps, time.perf_counter() - begin)
+        log("bound %r: %.3f s", self, time.perf_counter() - begin)
 
     def audit(self) -> list[dict[str, Any]]:
         """What the last run executed, one dict for each step of the plan, in order.
@@ -303,7 +297,7 @@ class Executor(BoundModel):
             raise AttributeError(f"'Executor' object has no attribute {name!r}{hint}")
 
     def __reduce__(self):
-        self._handle.summary()  # raises where the executor is closed
+        self._handle.input_names()  # raises where the executor is closed
         return _made_again, (self._origin,)
 
 
@@ -317,6 +311,23 @@ def _made_again(origin: Origin | PlanOrigin) -> Executor:
     run._start(origin.symbol, origin.parameters.read(), origin.input_types, origin.options, source)
     run._origin = origin._replace(shapes=None)
     return run if origin.shapes is None else run.reshape(origin.shapes)
+
+
+def _handle_of(symbol, arrays, types, options, source):
+    """The extension's executor, or what stands in its place for these options."""
+    by_rows = OPTIONS["batch_invariant"].check("batch_invariant", options.pop("batch_invariant", False))
+    count = OPTIONS["plans"].check("plans", options.pop("plans", OPTIONS["plans"].default))
+
+    def bound(input_types):
+        return bind(symbol, arrays, arrays, input_types, source=source, **options)
+
+    if any(isinstance(shape, (list, tuple)) and None in shape for _, shape in types.values()):
+        if by_rows:
+            raise ArgumentError("batch_invariant: expected known sizes of all inputs")
+        handle = shaped_plans(symbol, arrays, types, bound, count)
+    else:
+        handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
+    return AuditedRuns(handle, options["audit"]) if options.get("audit") else handle
 
 
 def _of_handle(handle, origin):
@@ -342,15 +353,33 @@ def warn(notice):
         warnings.warn(notice, stacklevel=3)
 
 
-def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes):
-    """(Symbol, {name: array} of its parameters and states, {name: (dtype, shape)} of what has none)."""
+def shaped_plans(symbol, arrays, types, bound, count):
+    """A ShapedPlans of {name: (dtype, shape)}, in which sizes are None."""
+    inputs = [name for name in symbol.list_arguments() if name not in arrays]
+    known = {name: (_core.numpy_dtype(types[name][0] or "float32"), types[name][1]) for name in inputs if name in types}
+    ignored = [name for name in inputs if name not in types]
+
+    def bind_for(of_inputs):
+        handle = bound({**types, **of_inputs})
+        if handle.notice():
+            warnings.warn(handle.notice(), stacklevel=6)
+        return handle
+
+    return ShapedPlans(known, ignored, symbol.list_outputs(), bind_for, count)
+
+
+def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes, may_be_open=False):
+    """(Symbol, {name: array} of its parameters and states, {name: (dtype, shape)} of what has none).
+
+    `may_be_open`: shapes may have None for a size.
+    """
     if not isinstance(sym, Symbol):
         raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
     arrays = {
         **_only(dict(arg_params or {}), sym.list_arguments()),
         **_only(dict(aux_params or {}), sym.list_auxiliary_states()),
     }
-    return sym, arrays, _input_types(input_shapes, input_dtypes)
+    return sym, arrays, _input_types(input_shapes, input_dtypes, may_be_open)
 
 
 def gradient_runs(
@@ -403,27 +432,33 @@ def _only(arrays, names):
     return {name: array for name, array in arrays.items() if name in known}
 
 
-def require_shapes(shapes):
-    """{name: shape} as a dict. Raises ArgumentError for anything else."""
+def require_shapes(shapes, may_be_open=False):
+    """{name: shape} as a dict. Raises ArgumentError for anything else; None is a size where shapes `may_be_open`."""
     if not isinstance(shapes, Mapping):
         hint = f"; write {{'data': {shapes!r}}}" if isinstance(shapes, (tuple, list)) else ""
         raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}{hint}")
     for name, shape in shapes.items():
-        if isinstance(shape, (list, tuple)) and any(map(_is_unknown, shape)):
+        if not isinstance(shape, (list, tuple)) or (may_be_open and not any(map(_is_negative, shape))):
+            continue
+        if any(map(_is_unknown, shape)):
             raise ArgumentError(
-                f"input_shapes: {name!r} is {tuple(shape)}: a model is bound to known sizes; give a number, and "
-                "`reshape` makes executors for others"
+                f"input_shapes: {name!r} is {tuple(shape)}: expected known sizes; of an Executor, None is a size that "
+                "each call chooses"
             )
     return dict(shapes)
 
 
+def _is_negative(size):
+    return isinstance(size, (int, np.integer)) and size < 0
+
+
 def _is_unknown(size):
     """What says elsewhere that any size will do."""
-    return size is None or isinstance(size, (int, np.integer)) and size < 0
+    return size is None or _is_negative(size)
 
 
-def _input_types(shapes, dtypes):
-    shapes = require_shapes(shapes)
+def _input_types(shapes, dtypes, may_be_open=False):
+    shapes = require_shapes(shapes, may_be_open)
     if not isinstance(dtypes, dict):
         dtypes = {} if dtypes is None else dict.fromkeys(shapes, dtypes)
     return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}

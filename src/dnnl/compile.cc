@@ -274,6 +274,7 @@ std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& op
   const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
   BuildState state = LowerAndLayOut(model, options, store.get());
   RunPipeline<ProgramWatch>(std::span<const Stage<BuildState>>(kBuildStages), state);
+  store->ReleaseUnheld();
   const std::shared_ptr<const Plan> plan = PlanOf(model, std::move(state));
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());

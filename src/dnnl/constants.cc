@@ -13,6 +13,7 @@ namespace amp::onednn {
 void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned) {
   for (const auto& [name, array] : arrays) {
     if (constants_.contains(name)) continue;
+    types_.emplace(name, array.type());
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
     constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), !are_owned}};
@@ -89,10 +90,23 @@ void ConstantStore::FailWithout(const std::string& name) const {
   Throw<InternalError>("the constant '{}' is not held in the layout that is needed", name);
 }
 
+void ConstantStore::ReleaseSources() {
+  releases_sources_ = true;
+  for (const auto& [name, type] : types_) AddPlaceholder(name, type);
+}
+
 void ConstantStore::TakeFrom(const ConstantStore& other) {
   for (const auto& [name, held] : other.constants_) {
     if (constants_.try_emplace(name, held).second) taken_.push_back(name);
   }
+}
+
+void ConstantStore::ReleaseUnheld() {
+  if (!releases_sources_) return;
+  for (auto& [name, held] : constants_) {
+    std::erase_if(held, [](const PackedConstant& constant) { return constant.data.use_count() == 1; });
+  }
+  std::erase_if(constants_, [](const auto& named) { return named.second.empty(); });
 }
 
 void ConstantStore::Release(const std::string& name, const TensorType& type, const Desc& layout) {

@@ -27,7 +27,7 @@ class ConstantStore {
   void AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned = false);
   // From here on plans keep what their steps read and nothing else: what other constants are made from can be had
   // again.
-  void ReleaseSources() { releases_sources_ = true; }
+  void ReleaseSources();
   bool releases_sources() const { return releases_sources_; }
   // What another store of the same model holds and this one does not hold any more, for the next plan: what that does
   // not use is forgotten again.
@@ -53,6 +53,8 @@ class ConstantStore {
   // Throws because the data of a constant are needed and not there: a PlanMismatch where they come from a plan file.
   [[noreturn]] void FailWithout(const std::string& name) const;
 
+  // Forgets what no plan holds any more, where it can be had again.
+  void ReleaseUnheld();
   // Forgets a constant in one layout.
   void Release(const std::string& name, const TensorType& type, const Desc& layout);
   // Keeps, for each name in `used`, only the layouts that are used; forgets the other names in `consumed`.
@@ -69,6 +71,7 @@ class ConstantStore {
   std::mutex mutex_;
   std::map<std::string, std::vector<PackedConstant>> constants_;
   std::map<std::string, std::vector<StoredConstant>> stored_;
+  std::map<std::string, TensorType> types_;     // of arrays that were added
   std::map<std::string, TensorType> left_out_;  // known, with or without data
   std::vector<std::string> taken_;              // names of what TakeFrom brought
   bool releases_sources_ = false;

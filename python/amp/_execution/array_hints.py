@@ -13,7 +13,8 @@ def hints(types, arrays, can_reshape):
     lines, shapes = [], {}
     for name, (dtype, shape) in types.items():
         found = _type_of(arrays.get(name))
-        if found is None or not found[0].isnative:  # None, text: nothing helps; of swapped bytes the error says it
+        # None, text: nothing helps; of swapped bytes and open sizes the error says it
+        if found is None or not found[0].isnative or None in shape:
             continue
         changes, after = _axes(found[1], shape)
         text = _text(name, arrays[name], changes, found[0], dtype)

@@ -161,8 +161,7 @@ class BoundModel:
         >>> run
         <Executor, closed>
         """
-        for name in self._OWNED:
-            setattr(self, name, _CLOSED)
+        self.__dict__.update(dict.fromkeys(self._OWNED, _CLOSED))
 
     @property
     def is_closed(self) -> bool:
@@ -185,14 +184,16 @@ class BoundModel:
         return f"<{kind} {inputs} -> {', '.join(self.output_names)}>"
 
     def _repr_html_(self) -> str:
+        kind = type(self).__name__
         if self.is_closed:
-            return f"<p>{type(self).__name__}, closed</p>"
-        inputs = [("input", name, _core.dtype_name(dtype), shape) for name, (dtype, shape) in self._input_types()]
-        types = zip(self.output_names, self._handle.output_types())
-        outputs = [("output", name, _core.dtype_name(dtype), shape) for name, (dtype, shape) in types]
-        summary = self.summary
-        title = f"{type(self).__name__}: {summary.num_steps} steps, {summary.num_threads} threads"
-        return table(title, [*inputs, *outputs], ("", "name", "dtype", "shape"))
+            return f"<p>{kind}, closed</p>"
+        rows = [("input", name, _core.dtype_name(dtype), shape) for name, (dtype, shape) in self._input_types()]
+        title = f"{kind}, of any size"
+        if not any(None in shape for *_, shape in rows):
+            types = zip(self.output_names, self.output_dtypes, self.output_shapes)
+            rows += [("output", name, _core.dtype_name(dtype), shape) for name, dtype, shape in types]
+            title = f"{kind}: {self.summary.num_steps} steps, {self.summary.num_threads} threads"
+        return table(title, rows, ("", "name", "dtype", "shape"))
 
     # ---- what it consists of ----
 

@@ -77,6 +77,12 @@ def _bytes(key, value: int, *_):
     return int(value)
 
 
+def _count(key, value: int, *_):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= 1_000_000:
+        raise ArgumentError(f"{key}: expected a number from 1 to 1000000, got {value!r}")
+    return int(value)
+
+
 def _audit(key, value: Literal[False, "warn", "strict"], *_):
     if value is not False and value not in ("warn", "strict"):
         raise ArgumentError(f"{key}: expected False, 'warn' or 'strict', got {value!r}")
@@ -145,6 +151,13 @@ OPTIONS = {
         "places: its bits do not depend on the batch that it is part of. Rows are run one after the other, which costs "
         "what larger products gain. Needs mode 'exact'. The batch is the first axis of each input, or that of 'N' in "
         "the attribute `__layout__`. Raises ArgumentError where rows depend on each other.",
+        (PLAIN,),
+    ),
+    "plans": ExecutorOption(
+        8,
+        _count,
+        "how many plans are kept where input_shapes leaves sizes open (None): a call with new sizes makes a plan for "
+        "them, and the least recently used one goes.",
         (PLAIN,),
     ),
     "machine": ExecutorOption(

@@ -65,6 +65,7 @@ class ExecutorOptions(TypedDict, total=False):
     monitor: bool
     audit: Literal[False, "warn", "strict"]
     batch_invariant: bool
+    plans: int
     machine: str | os.PathLike[str]
     tune: bool
     count_denormals: bool

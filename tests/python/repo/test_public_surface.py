@@ -96,7 +96,8 @@ SIGNATURES = {
     amp.list_lp16_ops: "(target_dtype)",
     amp.Executor: "(sym, arg_params, aux_params, input_shapes, *, input_dtypes=None, backend=None, "
     "reduce_precision=None, mode='fast', num_threads=None, monitor=False, tiling_accum=None, tile_k=None, "
-    "machine='this', tune=False, count_denormals=False, audit=False, batch_invariant=False)",
+    "machine='this', tune=False, count_denormals=False, audit=False, batch_invariant=False, "
+    "plans=8)",
     amp.Executor.__call__: "(self, *args, out=None, **kwargs)",
     amp.TrainingExecutor: "(sym, arg_params, aux_params, input_shapes, *, grad_req='write', input_dtypes=None, "
     "backend=None, reduce_precision=None, mode='fast', num_threads=None, tiling_accum=None, tile_k=None, "
