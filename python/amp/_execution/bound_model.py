@@ -67,10 +67,10 @@ class BoundModel:
     ) -> list[Any]:
         """Runs the model; returns a list of NDArrays, one per output.
 
-        Inputs come in the order of `list_arguments` without parameters, by name, or as one dict.
-        Labels that inference does not read may be passed or left out. Shapes and dtypes must be those
-        of the binding. `out` is a list of writable, C-contiguous arrays of the outputs' types to
-        write to; it is then what is returned. Raises ArgumentError that names every wrong array.
+        Inputs come in the order of `list_arguments` without parameters, by name, or as one dict. Labels that inference
+        does not read may be passed or left out. Shapes and dtypes must be those of the binding. `out` is a list of
+        writable, C-contiguous arrays of the outputs' types to write to; it is then what is returned. Raises
+        ArgumentError that names every wrong array.
 
         >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
         >>> run = amp.Executor(sym, args, aux, {"data": (2, 4)})
@@ -249,8 +249,7 @@ class BoundModel:
     def summary(self) -> PlanSummary:
         """What the plan consists of.
 
-        Has num_steps, steps, arena_bytes, constant_bytes, num_reorders, num_references and
-        num_threads; str() prints it as a table. docs/machines.md describes its steps.
+        Has num_steps, steps, arena_bytes, constant_bytes, num_reorders, num_references, num_threads; str() is a table.
         """
         return self._handle.summary()
 
