@@ -28,6 +28,10 @@ class MissingNameError(UnsupportedError, AttributeError):
     """
 
 
+class PoolFull(Error):
+    """As many requests wait as an `amp.Pool` has places for."""
+
+
 def dtype_name(dtype: DTypeLike) -> str:
     """The name of an element type: 'float32', 'bfloat16', ...
 
@@ -81,6 +85,7 @@ __all__ = [
     "NotImplementedForSymbol",
     "OutOfRangeError",
     "PlanMismatch",
+    "PoolFull",
     "UnsupportedError",
     "cpu_info",
     "dtype_name",

@@ -252,7 +252,9 @@ def test_folders_stay_small():
     assert {folder: count for folder, count in counts.items() if count > limits[folder]} == {}
 
 
-@pytest.mark.parametrize("folder", ["amp", "command_line", "distributed", "mxnet", "operators", "repo", "trust"])
+@pytest.mark.parametrize(
+    "folder", ["amp", "command_line", "distributed", "mxnet", "operators", "plans", "repo", "serving", "trust"]
+)
 def test_folders_of_tests_say_what_they_hold(folder):
     assert (REPOSITORY / "tests" / "python" / folder / "README.md").read_text().startswith(f"# tests/python/{folder}\n")
 
