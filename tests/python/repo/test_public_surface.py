@@ -53,6 +53,7 @@ MODULES = [
     amp.mxnet.amp,
     amp.name,
     amp.nd,
+    amp.pool,
     mx.nd_functions,
     mx.np,
     mx.np.linalg,

@@ -430,9 +430,9 @@ MEMORY = """
     from pathlib import Path
     import amp, numpy as np
 
-    def own():
+    def own():  # pages of a file that is mapped twice count once
         lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-        return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
     with amp.Pool(sys.argv[1], sessions=1) as pool:
         pool.submit(np.ones((1, 4096), "float32")).result()
