@@ -146,7 +146,7 @@ def _metadata(name, executor):
         {"name": each, "datatype": protocol.datatype_of(dtype), "shape": list(shape)}
         for each, dtype, shape in zip(executor.output_names, executor.output_dtypes, executor.output_shapes)
     ]
-    return {"name": name, "versions": ["1"], "platform": "nnvm_amp", "inputs": inputs, "outputs": outputs}
+    return {"name": name, "platform": "nnvm_amp", "inputs": inputs, "outputs": outputs}
 
 
 # ---- refusals ----
