@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import amp
-from amp._execution import sessions as pool_sessions
+from amp.pool import _sessions as pool_sessions
 
 SHAPE = (1, 4)
 PATIENCE = 60  # seconds until a test fails that hangs

@@ -15,18 +15,18 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING
 
-from ._execution.request_queue import Request, RequestQueue
-from ._execution.sessions import first_session, sizes_up_to
-from .base import ArgumentError, PoolFull, cpu_info
-from .executor import Executor
+from ..base import ArgumentError, PoolFull, cpu_info
+from ..executor import Executor
+from ._request_queue import Request, RequestQueue
+from ._sessions import first_session, sizes_up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import Any
 
-    from ._core import NDArray
-    from ._types import ArrayLike, Path
+    from .._core import NDArray
+    from .._types import ArrayLike, Path
 
 _MAX_SESSIONS = 1024
 _MAX_WAITING = 1_000_000

@@ -7,9 +7,9 @@ import time
 import numpy as np
 
 from .._core import NDArray
+from .._execution.gradient_runs import array_of
+from .._execution.rows import batch_axis, batch_of, checked_rows, grown_shapes, part_of
 from ..base import ArgumentError
-from .gradient_runs import array_of
-from .rows import batch_axis, batch_of, checked_rows, grown_shapes, part_of
 
 
 def sizes_up_to(batch):
