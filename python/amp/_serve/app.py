@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from urllib.parse import quote
 
 import orjson
 from starlette.applications import Starlette
@@ -13,9 +14,11 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
+from .._execution.plan_files import note_of_file
 from ..base import ArgumentError, GraphError, PoolFull
-from . import protocol
+from . import page, protocol
 from .metrics import Metrics
+from .plan_note import parameters_of
 
 _LINGER = 1.0  # seconds in which a body that is too long is thrown away, so that its sender sees the answer
 _log = logging.getLogger("amp.serve")
@@ -27,7 +30,8 @@ class Service:
     def __init__(self, settings, executor, pool, version):
         self._settings, self._pool, self._version = settings, pool, version
         self._outputs = list(executor.output_names)
-        self._metadata = _metadata(settings.name, executor)
+        parameters = parameters_of(note_of_file(settings.plan))  # also where the plan was made again
+        self._metadata = _metadata(settings.name, executor, parameters)
         self._metrics = Metrics(settings.name, pool.stats)
         self.is_draining = False
         model = "/v2/models/{name}"
@@ -40,6 +44,7 @@ class Service:
                 Route(f"{model}/ready", self._model_ready),
                 Route(f"{model}/infer", self._infer, methods=["POST"]),
                 Route("/metrics", self._text_of_metrics),
+                Route("/", self._page),
             ],
             exception_handlers={HTTPException: _refusal, Exception: _failure},
         )
@@ -71,6 +76,9 @@ class Service:
     async def _text_of_metrics(self, _request):
         text, media_type = self._metrics.text()
         return Response(text, headers={"content-type": media_type})
+
+    async def _page(self, _request):
+        return Response(page.page(quote(self._settings.name, safe="")), headers=page.HEADERS)
 
     def _require_name(self, request):
         name = request.path_params["name"]
@@ -137,7 +145,7 @@ class Service:
         return body
 
 
-def _metadata(name, executor):
+def _metadata(name, executor, parameters):
     inputs = [
         {"name": each, "datatype": protocol.datatype_of(executor.input_dtypes[each]), "shape": list(shape)}
         for each, shape in executor.input_shapes.items()
@@ -146,7 +154,8 @@ def _metadata(name, executor):
         {"name": each, "datatype": protocol.datatype_of(dtype), "shape": list(shape)}
         for each, dtype, shape in zip(executor.output_names, executor.output_dtypes, executor.output_shapes)
     ]
-    return {"name": name, "platform": "nnvm_amp", "inputs": inputs, "outputs": outputs}
+    more = {"parameters": parameters} if parameters else {}
+    return {"name": name, "platform": "nnvm_amp", "inputs": inputs, "outputs": outputs, **more}
 
 
 # ---- refusals ----
