@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from . import page, protocol
 from .metrics import Metrics
 from .plan_note import parameters_of
 
+_HELD_BODIES = 4  # of the longest kind, whose bytes a process holds at most
 _LINGER = 1.0  # seconds in which a body that is too long is thrown away, so that its sender sees the answer
 _log = logging.getLogger("amp.serve")
 
@@ -33,6 +35,7 @@ class Service:
         parameters = parameters_of(note_of_file(settings.plan))  # also where the plan was made again
         self._metadata = _metadata(settings.name, executor, parameters)
         self._metrics = Metrics(settings.name, pool.stats)
+        self._memory = _Memory(_HELD_BODIES * settings.limit_bytes)
         self.is_draining = False
         model = "/v2/models/{name}"
         self.app = Starlette(
@@ -106,14 +109,15 @@ class Service:
             raise HTTPException(415, "compressed requests are not supported")
         if self._pool.stats()["waiting"] >= self._settings.queue:
             raise _full()
-        body = await self._body(request)
-        try:
-            inference = protocol.read(body, request.headers.get(protocol.HEADER_LENGTH))
-            del body
-            results = await self._results(inference.inputs)
-            content, headers = protocol.answer(self._settings.name, inference, dict(zip(self._outputs, results)))
-        except (protocol.BadRequest, ArgumentError, GraphError) as error:
-            raise HTTPException(400, str(error)) from None
+        with self._memory.holding() as hold:
+            body = await self._body(request, hold)
+            try:
+                inference = protocol.read(body, request.headers.get(protocol.HEADER_LENGTH))
+                del body
+                results = await self._results(inference.inputs)
+                content, headers = protocol.answer(self._settings.name, inference, dict(zip(self._outputs, results)))
+            except (protocol.BadRequest, ArgumentError, GraphError) as error:
+                raise HTTPException(400, str(error)) from None
         return Response(content, headers=headers)
 
     async def _results(self, inputs):
@@ -127,7 +131,7 @@ class Service:
             raise HTTPException(504, f"there is no result after {self._settings.timeout:g} s") from None
         return [output.asnumpy() for output in outputs]
 
-    async def _body(self, request):
+    async def _body(self, request, hold):
         """The request's body. Raises HTTPException for one that is too long, or slower than it may be."""
         body = bytearray()
 
@@ -135,6 +139,7 @@ class Service:
             async for chunk in request.stream():
                 if len(body) + len(chunk) > self._settings.limit_bytes:
                     raise too_long(self._settings.limit_bytes)
+                hold(len(chunk))
                 body.extend(chunk)
 
         try:
@@ -143,6 +148,30 @@ class Service:
             text = f"the body did not arrive in {self._settings.read_timeout:g} s"
             raise HTTPException(408, text, {"connection": "close"}) from None
         return body
+
+
+class _Memory:
+    """Bytes of bodies that are being read or run: many long ones at once are more than a machine has."""
+
+    def __init__(self, limit):
+        self._free = limit
+
+    @contextlib.contextmanager
+    def holding(self):
+        """Inside of the block bytes are held: a function that takes so many more, or raises HTTPException."""
+        held = 0
+
+        def hold(count):
+            nonlocal held
+            if count > self._free:
+                raise _full()
+            self._free -= count
+            held += count
+
+        try:
+            yield hold
+        finally:
+            self._free += held
 
 
 def _metadata(name, executor, parameters):

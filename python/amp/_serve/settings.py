@@ -31,11 +31,15 @@ class Settings(NamedTuple):
 
 _RANGES = {
     "port": (0, 65535),
+    "sessions": (1, 1024),
     "workers": (1, 1024),
+    "queue": (1, 1_000_000),
     "limit_bytes": (1, 1 << 40),
     "timeout": (0.001, 86400),
     "read_timeout": (0.001, 86400),
     "grace": (0, 86400),
+    "batch": (1, 1024),
+    "delay": (0, 86400),
 }
 
 
@@ -46,7 +50,7 @@ def checked(settings):
         raise UnsupportedError(f"amp serve needs {', '.join(missing)}: pip install 'nnvm-amp[serve]'")
     for key, (low, high) in _RANGES.items():
         value = getattr(settings, key)
-        if not low <= value <= high:
+        if value is not None and not low <= value <= high:
             raise ArgumentError(f"--{key.replace('_', '-')}: expected {low} to {high}, got {value}")
     name = settings.name or os.path.splitext(os.path.basename(settings.plan))[0]
     if not name or "/" in name or not name.isprintable():

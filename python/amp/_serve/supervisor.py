@@ -52,13 +52,12 @@ class Supervisor:
         handlers = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
         handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._kill)
         try:
-            for _ in range(self._settings.workers):
-                self._start()
-            # A worker says how many sessions it has, or ends.
-            told = [end.recv(16) for _, end, _ in list(self._workers.values())]
-            if all(told):
-                ready(int(told[0]))
-            return self._keep(has_begun=all(told))
+            told = b"-"
+            while told and len(self._workers) < self._settings.workers:  # the first alone says what is wrong
+                told = self._start().recv(16)  # how many sessions it has, or the end
+            if told:
+                ready(int(told))
+            return self._keep(has_begun=bool(told))
         finally:
             signal.alarm(0)
             for number, handler in handlers.items():
@@ -91,6 +90,7 @@ class Supervisor:
             self._start()
 
     def _start(self):
+        """Starts a worker; returns this end of its socket."""
         ours, theirs = socket.socketpair()
         with theirs:
             given = [json.dumps(self._settings._asdict()), str(self._listener.fileno()), str(theirs.fileno())]
@@ -102,6 +102,7 @@ class Supervisor:
         self._workers[process.pid] = (process, ours, time.monotonic())
         if self._is_ending:  # a signal came in between
             process.terminate()
+        return ours
 
     def _end(self, *_):
         """Passes SIGTERM on; a second signal kills."""

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import warnings
 
 import uvicorn
 
@@ -113,6 +114,7 @@ def listening(host, port):
 def main(arguments):
     """A worker of a supervisor: settings as JSON, and file descriptors of the socket and of the supervisor's pipe."""
     settings, listener, watched = Settings(**json.loads(arguments[0])), int(arguments[1]), int(arguments[2])
+    warnings.showwarning = lambda message, *_: print(f"amp: note: {message}", file=sys.stderr)
     try:
         serve(settings, socket.socket(fileno=listener), lambda sessions: os.write(watched, b"%d" % sessions), watched)
     except KeyboardInterrupt:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import amp
+from amp import commands
 
 sys.path.insert(0, str(Path(__file__).parent))
 from services import (  # noqa: E402
@@ -262,6 +263,22 @@ def test_clients_that_dribble_are_closed_and_bother_nobody(service):
         sock.close()
 
 
+def test_long_bodies_at_once_have_a_limit(service):
+    """Four of the longest: the service holds no more, and says so to the next one."""
+    body = bytes(LIMIT)
+    socks = []
+    for _ in range(4):
+        sock = socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE)
+        sock.sendall(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body[: LIMIT - 1])
+        socks.append(sock)
+    wait_until(lambda: service.ask("POST", INFER, body)[0] == 503)  # 400 until the others have arrived
+    assert service.ask("GET", "/v2/health/ready")[0] == 200
+    for sock in socks:
+        assert rest_of(sock).startswith(b"HTTP/1.1 408 ")
+        sock.close()
+    assert service.ask("POST", INFER, request())[0] == 200
+
+
 # ---- too many, and the end ----
 
 
@@ -411,17 +428,20 @@ def refusal(*arguments, **environment):
     return done.stderr
 
 
-def test_what_cannot_be_served_is_told_in_one_line(plans, tmp_path):
+def test_what_cannot_be_served_is_told_in_one_line(plans, tmp_path, capsys):
     plan = plans[0] / "net.plan"
     (tmp_path / "text.plan").write_text("text")
-    assert "none.plan" in refusal(tmp_path / "none.plan")
-    assert "text.plan" in refusal(tmp_path / "text.plan")
-    assert "--workers" in refusal(plan, "--workers", "0")
-    assert "--port" in refusal(plan, "--port", "70000")
-    assert "sessions" in refusal(plan, "--port", "0", "--sessions", "0")
-    assert "--name" in refusal(plan, "--name", "a/b")
+    assert "text.plan" in refusal(tmp_path / "text.plan", "--port", "0", "--workers", "2")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert "in use" in refusal(plan, "--port", taken.getsockname()[1])
+    wrong = [[flag, "0"] for flag in ("--sessions", "--workers", "--queue", "--batch", "--limit-bytes", "--timeout")]
+    wrong += [["--port", "70000"], ["--name", "a/b"], ["--delay", "nan"], ["--grace", "-1"]]
+    for flag, value in wrong:
+        assert commands.run(commands.parse(["serve", str(plan), flag, value])) == 2
+        assert re.fullmatch(f"amp: error: {flag}: .*\n", capsys.readouterr().err)
+    for file in ("none.plan", "text.plan"):
+        assert commands.run(commands.parse(["serve", str(tmp_path / file), "--port", "0"])) == 2
+        assert re.fullmatch(f"amp: error: .*{file}.*\n", capsys.readouterr().err)
 
 
 def test_the_extra_is_named_where_it_is_missing(plans, tmp_path):
