@@ -113,7 +113,7 @@ def pages():
 
 # Modules by topic: a name that ends in a dot stands for all modules inside of it. The first topic that fits counts.
 MODULE_TOPICS = {
-    "Models: load, convert, run": ["amp", "amp.report", "amp.profiling", "amp.model_zoo", "amp.base"],
+    "Models: load, convert, run": ["amp", "amp.pool", "amp.report", "amp.profiling", "amp.model_zoo", "amp.base"],
     "Graphs and arrays": ["amp.sym", "amp.sym.", "amp.nd", "amp.nd.", "amp.name", "amp.attribute"],
     "Several ranks": ["amp.distributed", "amp.distributed."],
     "MXNet: Gluon": ["amp.mxnet.gluon", "amp.mxnet.gluon."],
@@ -150,7 +150,7 @@ the operators, which are functions of ``amp.sym`` and ``amp.nd``.
 NAME_TOPICS = {
     "Load and save": ["load", "load_checkpoint", "save_checkpoint"],
     "Convert": ["convert_model", "convert_symbol", "convert_hybrid_block", "ConversionReport", "disable_amp"],
-    "Run": ["Executor", "cpu_info"],
+    "Run": ["Executor", "Pool", "cpu_info"],
     "Train": ["gradient", "alternate", "mark_backward"],
     "Graphs and arrays": ["Symbol", "NDArray", "AttrScope", "dtype_name"],
     "MXNet's operator lists": "list_",

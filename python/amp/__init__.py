@@ -34,6 +34,7 @@ from .base import (  # noqa: E402
     MXNetError,
     OutOfRangeError,
     PlanMismatch,
+    PoolFull,
     UnsupportedError,
     cpu_info,
     dtype_name,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:  # what is imported when it is asked for
     from . import report as report
     from ._options.peers import peer_policy as peer_policy
     from ._options.typed import ConversionOptions as ConversionOptions
+    from .pool import Pool as Pool
     from .report import ConversionReport as ConversionReport
     from .trust import compare as compare
     from .trust import error_bound as error_bound
@@ -88,6 +90,8 @@ __all__ = [
     "NodeQuery",
     "OutOfRangeError",
     "PlanMismatch",
+    "Pool",
+    "PoolFull",
     "Symbol",
     "TrainingExecutor",
     "UnsupportedError",
@@ -131,6 +135,7 @@ __all__ = [
 _HOMES = {
     "ConversionOptions": "_options.typed",
     "ConversionReport": "report",
+    "Pool": "pool",
     "compare": "trust",
     "error_bound": "trust",
     "peer_policy": "_options.peers",

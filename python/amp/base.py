@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,10 @@ class MissingNameError(UnsupportedError, AttributeError):
     """
 
 
+class PoolFull(Error):
+    """As many requests wait as an `amp.Pool` has places for."""
+
+
 def dtype_name(dtype: DTypeLike) -> str:
     """The name of an element type: 'float32', 'bfloat16', ...
 
@@ -49,6 +54,15 @@ def did_you_mean(name, candidates):
     longer = [candidate for candidate in candidates if candidate.startswith(f"{name}_")]  # a node's outputs
     close = list(dict.fromkeys([*longer, *get_close_matches(name, candidates)]))[:3]
     return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+
+
+def one_line(error):
+    """What an error says, in one line, for people."""
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory{f': {error}' if str(error) else ''}"
+    is_file = isinstance(error, OSError) and error.filename is not None and error.strerror
+    text = f"{os.fsdecode(error.filename)}: {error.strerror}" if is_file else str(error)
+    return " ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__
 
 
 def log(text, *values):
@@ -81,6 +95,7 @@ __all__ = [
     "NotImplementedForSymbol",
     "OutOfRangeError",
     "PlanMismatch",
+    "PoolFull",
     "UnsupportedError",
     "cpu_info",
     "dtype_name",

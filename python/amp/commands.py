@@ -6,10 +6,21 @@ import sys
 import warnings
 
 from . import _core, demo
-from ._cli import bench, calibrating, comparing, compiling, converting, graph, inspecting, operators, running
+from ._cli import (
+    bench,
+    calibrating,
+    comparing,
+    compiling,
+    converting,
+    graph,
+    inspecting,
+    operators,
+    running,
+    serving,
+)
 from ._cli.inputs import file_spec, random_spec, type_spec
 from ._options.conversion import OPTIONS, TARGETS
-from .base import Error, did_you_mean
+from .base import Error, did_you_mean, one_line
 
 DONE, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -44,17 +55,8 @@ def run(options):
     except (Error, OSError, MemoryError) as error:
         if os.environ.get("AMP_VERBOSE", "0") not in ("", "0"):
             raise
-        print(f"amp: error: {_text_of(error)}", file=sys.stderr)
+        print(f"amp: error: {one_line(error)}", file=sys.stderr)
         return USER_ERROR
-
-
-def _text_of(error):
-    """One line."""
-    if isinstance(error, MemoryError):
-        return f"there is not enough memory{f': {error}' if str(error) else ''}"
-    is_file = isinstance(error, OSError) and error.filename is not None and error.strerror
-    text = f"{os.fsdecode(error.filename)}: {error.strerror}" if is_file else str(error)
-    return " ".join(line.strip() for line in text.splitlines() if line.strip()) or type(error).__name__
 
 
 def _show_note(message, *_):
@@ -154,6 +156,7 @@ def parser():
         _add_operators,
         _add_compile,
         _add_run,
+        _add_serve,
         _add_bench,
         _add_profile,
         _add_calibrate,
@@ -302,6 +305,34 @@ def _add_run(commands):
     command.add_argument("--audit", action="store_true", help="show what the last run executed, read from its kernels")
     _add_force(command)
     _add_json(command)
+
+
+def _add_serve(commands):
+    summary = "Serve a plan over HTTP by the Open Inference Protocol (needs nnvm-amp[serve])."
+    command = _add_command(commands, "serve", serving.serve, summary)
+    command.add_argument("plan", metavar="PLAN", help="a plan file (Executor.save)")
+    command.add_argument("--name", metavar="NAME", help="of the model in paths (default: the file's name)")
+    command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+    command.add_argument("--port", type=int, default=8000, metavar="N", help="0: any that is free (default: 8000)")
+    text = "runs at once, of each worker (default: as keep the CPUs busy)"
+    command.add_argument("--sessions", type=int, metavar="N", help=text)
+    command.add_argument("--workers", type=int, default=1, metavar="N", help="processes that serve (default: 1)")
+    text = "requests of a worker that may wait; others get 503 (default: 64)"
+    command.add_argument("--queue", type=int, default=64, metavar="N", help=text)
+    text = "the longest body of a request (default: 67108864)"
+    command.add_argument("--limit-bytes", type=int, default=64 << 20, metavar="N", help=text)
+    for flag, seconds, text in (
+        ("--timeout", 30.0, "a request may wait and run so long, else it gets 504"),
+        ("--read-timeout", 10.0, "a request has to arrive in that time, else it gets 408"),
+        ("--grace", 20.0, "what is under way when SIGTERM comes may take so long"),
+    ):
+        command.add_argument(
+            flag, type=float, default=seconds, metavar="SECONDS", help=f"{text} (default: {seconds:g})"
+        )
+    text = "join up to N requests into one run, see amp.Pool (default: 1)"
+    command.add_argument("--batch", type=int, default=1, metavar="N", help=text)
+    text = "how long the first of them waits for others (default: 0)"
+    command.add_argument("--delay", type=float, default=0.0, metavar="SECONDS", help=text)
 
 
 def _add_profile(commands):

@@ -51,3 +51,16 @@ def zoo() -> tuple[int, ...]:
     args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 3, 32, 32)})
     low = amp.convert_model(net, args, aux, "float32", "bfloat16", cast_params_offline=True)
     return amp.Executor(*low, {"data": (1, 3, 32, 32)}).output_shapes[0]
+
+
+async def pooled(plan: Path, images: list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]) -> float:
+    """Seconds that requests waited."""
+    with amp.Pool(plan, sessions=2, waiting=8) as pool:
+        try:
+            scores = pool.submit(images[0], timeout=0).result()[0].asnumpy()
+        except amp.PoolFull:
+            (result,) = await pool.run(data=images[0])
+            scores = result.asnumpy()
+        for (each,) in pool.map(images):
+            scores += each.asnumpy()
+        return pool.stats()["seconds_waited"]

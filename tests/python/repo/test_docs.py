@@ -1,7 +1,10 @@
 """The pages in docs/ and the README keep their promises: Python blocks run, links lead somewhere, named tests exist."""
 
+import json
 import re
+import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import messages
@@ -74,6 +77,39 @@ def test_trust_runs(repository, tmp_path, monkeypatch, capsys):
     for line, code in python_blocks(path.read_text()):
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
     assert "outputs differ by" in capsys.readouterr().out
+
+
+def test_serving_runs(repository, tmp_path, monkeypatch):
+    """In a folder with the examples of a clone."""
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    monkeypatch.chdir(tmp_path)
+    path = repository / "docs" / "serving.md"
+    names = {}
+    for line, code in python_blocks(path.read_text()):
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), names)
+    assert len(names["answers"]) == 360
+
+
+def test_the_service_of_the_page_answers(repository, tmp_path):
+    """Its commands, on any port, and the request that it shows."""
+    pytest.importorskip("uvicorn")
+    (tmp_path / "examples").symlink_to(repository / "examples")
+    page = (repository / "docs" / "serving.md").read_text()
+    compiling, serving = (re.search(rf"^amp ({name} .*)$", page, re.M)[1].split() for name in ("compile", "serve"))
+    subprocess.run([sys.executable, "-m", "amp", *compiling], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    url, request = re.search(r"^curl (\S+) --data-binary @- << END\n(.*?)^END$", page, re.M | re.S).groups()
+    line = re.search(r"^serving (\S+) ", page, re.M)[1]
+    assert url == f"{line}/infer"
+    command = [sys.executable, "-m", "amp", *serving, "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().split()[1]
+            assert re.sub(r":\d+/", ":8000/", address) == line
+            with urllib.request.urlopen(f"{address}/infer", request.encode(), timeout=60) as answer:
+                scores = json.load(answer)["outputs"][0]["data"]
+        finally:
+            process.terminate()
+    assert len(scores) == 10 and scores.index(max(scores)) == 1
 
 
 def test_distributed_runs(repository):

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -241,21 +242,50 @@ def test_missing_library_is_explained(target_without_onednn, tmp_path):
     assert "pip install --force-reinstall onednn-cpu-gomp==2023.2.0" in output
 
 
-def container_steps(repository):
-    """Commands of the last stage of the Dockerfile."""
-    last = (repository / "Dockerfile").read_text().rpartition("\nFROM ")[2]
-    entry = json.loads(re.search(r"^ENTRYPOINT (.*)$", last, re.MULTILINE)[1])
-    return [*re.findall(r"^RUN (.*)$", last, re.MULTILINE), " ".join([*entry, "--help"])]
+def container_steps(file):
+    """(commands, entry point) of the last stage of a Dockerfile."""
+    last = file.read_text().rpartition("\nFROM ")[2]
+    return re.findall(r"^RUN (.*)$", last, re.MULTILINE), json.loads(
+        re.search(r"^ENTRYPOINT (.*)$", last, re.MULTILINE)[1]
+    )
+
+
+def environment_for_steps(folder):
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    return {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def run_step(step, folder, environment, **folders):
+    """What a command prints; folders of the container lie elsewhere."""
+    for name, path in folders.items():
+        step = step.replace(f"/{name}/", f"{path}/")
+    done = subprocess.run(step, shell=True, env=environment, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{step}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def test_the_steps_of_the_container(repository, wheel, tmp_path):
-    venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    environment = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    outputs = []
-    for step in container_steps(repository):
-        command = step.replace("/wheels/", f"{wheel.parent}/")
-        done = subprocess.run(command, shell=True, env=environment, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        outputs.append(done.stdout)
+    environment = environment_for_steps(tmp_path / "venv")
+    steps, entry = container_steps(repository / "Dockerfile")
+    steps = [*steps, " ".join([*entry, "--help"])]
+    outputs = [run_step(step, tmp_path, environment, wheels=wheel.parent) for step in steps]
     assert "accuracy in float32" in outputs[1] and outputs[2].startswith("usage: amp")
+
+
+def test_the_container_that_serves(repository, wheel, tmp_path):
+    environment = environment_for_steps(tmp_path / "venv")
+    steps, entry = container_steps(repository / "examples" / "serving" / "Dockerfile")
+    model = tmp_path / "model"
+    shutil.copytree(repository / "examples" / "digits", model)
+    for step in steps:
+        run_step(step, tmp_path, environment, wheels=wheel.parent, model=model)
+    command = [tmp_path / "venv" / "bin" / "amp", *entry[1:], "--port", "0"]
+    command = [str(part).replace("/model/", f"{model}/") for part in command]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            port = re.search(r":(\d+)/v2/models/digits ", process.stdout.readline())[1]
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/models/digits", timeout=60) as answer:
+                assert json.load(answer)["inputs"][0]["shape"] == [1, 1, 8, 8]
+        finally:
+            process.terminate()
+    assert process.returncode == 0

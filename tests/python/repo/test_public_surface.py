@@ -53,6 +53,7 @@ MODULES = [
     amp.mxnet.amp,
     amp.name,
     amp.nd,
+    amp.pool,
     mx.nd_functions,
     mx.np,
     mx.np.linalg,
@@ -208,7 +209,7 @@ def test_signatures(function):
 
 NAMES = """
 ArgumentError AttrScope ConversionOptions Error Executor GraphError InternalError MXNetError NDArray NodeQuery
-OutOfRangeError PlanMismatch Symbol TrainingExecutor UnsupportedError alternate attribute base compare
+OutOfRangeError PlanMismatch Pool PoolFull Symbol TrainingExecutor UnsupportedError alternate attribute base compare
 convert_hybrid_block convert_model convert_symbol cpu_info disable_amp
 disable_graphamp dtype_name error_bound gradient list_conditional_fp32_ops list_fp32_ops list_loss_output_functions
 list_lp16_fp32_ops list_lp16_ops list_lp16_use_fp32_params list_widest_type_cast lists load load_checkpoint
@@ -238,6 +239,7 @@ def test_names_of_the_package():
         (mx.mod.Module.__base__, MODULE_PARAMETER_MEMBERS),
         (amp.Executor, ["audit", "load", "open", "reshape", "run_monitored", "save"]),
         (amp.Executor.__base__, BOUND_MODEL_MEMBERS),
+        (amp.Pool, ["close", "map", "run", "stats", "submit"]),
         (amp.TrainingExecutor, TRAINING_MEMBERS),
         (amp.NDArray, NDARRAY_MEMBERS),
         (mx.gluon.SymbolBlock, BLOCK_MEMBERS),
