@@ -1,14 +1,17 @@
 """`amp compile`, and what `amp inspect` says of plan files."""
 
+import argparse
 import json
+import math
 import os
 import time
 
 from .. import _core
+from .._execution.plan_files import note_of
 from .._facts_text import shape_text, size_text
 from .._model_files import find_model
 from .._paths import encoded
-from ..base import GraphError, cpu_info
+from ..base import ArgumentError, GraphError, cpu_info
 from ..executor import Executor
 from . import models, outputs
 from .inputs import refuse_missing, types_of
@@ -18,6 +21,8 @@ from .progress import tuning
 def compile_model(options):
     """`amp compile`"""
     output = outputs.output_file(options.output, [".plan"], options.force)
+    shown = {"labels": _labels(options.labels), "image": options.image}
+    shown = {key: value for key, value in shown.items() if value is not None}
     files = find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     shapes, dtypes = types_of(options)
@@ -38,7 +43,8 @@ def compile_model(options):
             machine=options.machine,
             tune=options.tune,
         )
-    executor.save(output, source=None if options.no_source else tuple(files))
+    note = {} if options.no_source else json.loads(note_of(tuple(files), executor._origin))
+    executor._handle.save(encoded(output), json.dumps(note | shown) if note or shown else "")
     facts = {"files": list(files), "seconds": time.perf_counter() - begin, **plan_facts(output, False)}
     if options.json:
         outputs.print_json("compile", facts | {"wrote": output})
@@ -46,6 +52,43 @@ def compile_model(options):
     for line in plan_lines(facts):
         print(line)
     print(f"wrote {output} ({size_text(os.path.getsize(output))})")
+
+
+def _labels(path):
+    """The names of classes in a text file, one in a line. Raises ArgumentError."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            labels = [line.strip() for line in file.read().splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"--labels {path}: {getattr(error, 'strerror', None) or error}") from None
+    if not labels or not all(labels):
+        raise ArgumentError(f"--labels {path}: expected the name of a class in each line")
+    return labels
+
+
+def image_spec(text):
+    """{"mean", "std", "layout"} of MEAN,STD,LAYOUT; means and deviations of several channels stand between slashes."""
+    try:
+        mean, std, layout = text.split(",")
+        spec = {"mean": _numbers(mean), "std": _numbers(std), "layout": layout.upper()}
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected MEAN,STD,LAYOUT, {_IMAGE}") from None
+    is_right = len(spec["mean"]) in (1, 3) and len(spec["std"]) in (1, 3) and spec["layout"] in ("NCHW", "NHWC")
+    if not is_right or 0 in spec["std"]:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected one or three means and deviations above 0, {_IMAGE}")
+    return spec
+
+
+_IMAGE = "such as 0.485/0.456/0.406,0.229/0.224/0.225,NCHW"
+
+
+def _numbers(text):
+    numbers = [float(number) for number in text.split("/")]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(text)
+    return numbers
 
 
 def plan_facts(path, verifies):
@@ -63,6 +106,8 @@ def _source(note):
         return None
     try:
         known = json.loads(note)
+        if "symbol" not in known:
+            return None
         return {"symbol": str(known["symbol"]), "params": str(known["params"])}
     except (ValueError, TypeError, KeyError) as error:
         raise GraphError(f"the plan file's note of its source cannot be read: {error}") from None

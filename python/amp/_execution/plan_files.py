@@ -80,6 +80,8 @@ def source_of(note, source=None):
         return None
     try:
         found = json.loads(note)
+        if "symbol" not in found:
+            return None
         made = Source(str(found["symbol"]), str(found["params"]), dict(found["facts"]))
         shapes = {name: (dtype, shape and tuple(shape)) for name, (dtype, shape) in made.facts["input_types"].items()}
         options = dict(made.facts["options"])

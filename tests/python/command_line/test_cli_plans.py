@@ -46,6 +46,26 @@ def test_compile_says_what_it_wrote(model, capsys):
     assert code == 2 and "--force" in error
 
 
+def test_labels_and_images_are_for_a_service(model, tmp_path, capsys):
+    from amp._serve.plan_note import parameters_of
+
+    labels, path = tmp_path / "labels.txt", tmp_path / "x.plan"
+    labels.write_text("cat\ndog\n")
+    arguments = ["compile", model, "--shape", "data=8x3x12x12", "-o", path, "--force", "--labels", labels]
+    for source in ([], ["--no-source"]):
+        assert run(capsys, *arguments, "--image", "0.5,0.2/0.3/0.4,nchw", *source)[0] == 0
+        found = parameters_of(amp.Executor.load(path)._handle.note())
+        image = {"mean": [0.5], "std": [0.2, 0.3, 0.4], "layout": "NCHW"}
+        assert found == {"labels": ["cat", "dog"], "image": image}
+    for text in ("0.5", "0.5,0,NCHW", "x,1,NCHW", "1/2,1,NCHW", "1,1,CHW", "nan,1,NCHW"):
+        with pytest.raises(SystemExit):
+            commands.parse([str(a) for a in [*arguments, "--image", text]])
+    labels.write_bytes(b"\xff\xfe")
+    assert run(capsys, *arguments)[0] == 2
+    labels.write_text("cat\n\ndog")
+    assert run(capsys, *arguments)[0] == 2
+
+
 def test_inspect(plan, capsys):
     code, text, _ = run(capsys, "inspect", plan, "--verify")
     assert code == 0 and "data 8x3x12x12 float32" in text and "1 thread" in text and "checksums" in text
