@@ -281,7 +281,7 @@ def _add_compile(commands):
     command.add_argument(
         "--labels", metavar="FILE.txt", help="names of the output's classes, one in a line, for a service"
     )
-    text = "how a service makes an input of an image: (pixel / 255 - MEAN) / STD, of channels between slashes; NCHW or NHWC"
+    text = "how a service reads an image: (pixel / 255 - MEAN) / STD, channels between slashes; layout NCHW or NHWC"
     command.add_argument("--image", type=compiling.image_spec, metavar="MEAN,STD,LAYOUT", help=text)
     command.add_argument("-o", "--output", required=True, metavar="FILE.plan", help="the plan file")
     _add_force(command)
