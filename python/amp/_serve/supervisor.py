@@ -67,7 +67,7 @@ class Supervisor:
     def _keep(self, has_begun):
         """Replaces workers that end, until they are told to. Returns the exit code."""
         code = 0
-        if not has_begun:
+        if not has_begun and not self._is_ending:
             self._end()
         while self._workers:
             process, status = os.waitpid(-1, 0)

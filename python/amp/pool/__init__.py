@@ -8,6 +8,7 @@ with amp.Pool("net.plan") as pool:
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import weakref
 from collections import deque
@@ -66,6 +67,8 @@ class Pool:
         batch: int = 1,
         delay: float = 0.0,
     ) -> None:
+        if not isinstance(plan, (Executor, str, bytes, os.PathLike)):
+            raise ArgumentError(f"plan: expected a plan file or an Executor, got {type(plan).__name__}")
         executor = plan if isinstance(plan, Executor) else Executor.load(plan)
         count = _default_sessions(executor) if sessions is None else _number("sessions", sessions, _MAX_SESSIONS)
         places = _number("waiting", waiting, _MAX_WAITING)

@@ -413,8 +413,9 @@ def test_arguments_are_checked(tmp_path):
     ):
         with pytest.raises(amp.ArgumentError):
             amp.Pool(run, **options)
-    with pytest.raises(amp.ArgumentError):
-        amp.Pool(tmp_path / "none.plan")
+    for plan in (tmp_path / "none.plan", None, amp.TrainingExecutor(*model(), {"data": SHAPE})):
+        with pytest.raises(amp.ArgumentError):
+            amp.Pool(plan)
     (tmp_path / "x.plan").write_bytes(b"text")
     with pytest.raises(amp.GraphError):
         amp.Pool(tmp_path / "x.plan")

@@ -431,7 +431,9 @@ def refusal(*arguments, **environment):
 def test_what_cannot_be_served_is_told_in_one_line(plans, tmp_path, capsys):
     plan = plans[0] / "net.plan"
     (tmp_path / "text.plan").write_text("text")
-    assert "text.plan" in refusal(tmp_path / "text.plan", "--port", "0", "--workers", "2")
+    assert "text.plan" in refusal(tmp_path / "text.plan")
+    (tmp_path / "cut.plan").write_bytes(plan.read_bytes()[:-5000])  # of which the first worker alone tells
+    assert "cut.plan" in refusal(tmp_path / "cut.plan", "--port", "0", "--workers", "2")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert "in use" in refusal(plan, "--port", taken.getsockname()[1])
     wrong = [[flag, "0"] for flag in ("--sessions", "--workers", "--queue", "--batch", "--limit-bytes", "--timeout")]
