@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING
 
-from ..base import ArgumentError, PoolFull, cpu_info
+from ..base import ArgumentError, PoolFull, UnsupportedError, cpu_info
 from ..executor import Executor
 from ._request_queue import Request, RequestQueue
 from ._sessions import first_session, sizes_up_to
@@ -49,7 +49,8 @@ class Pool:
     submitted; what still waits at the end of the process is cancelled. After fork() the child gets an Error.
 
     Raises what `Executor.load` raises for the plan file, and ArgumentError for numbers out of range and for rows that
-    cannot be joined; PlanMismatch where joined shapes need the source of a plan.
+    cannot be joined; UnsupportedError for executors whose calls choose sizes (None); PlanMismatch where joined shapes
+    need the source of a plan.
 
     >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
     >>> amp.Executor(sym, args, aux, {"data": (1, 4)}, num_threads=1).save("model.plan")
@@ -70,6 +71,7 @@ class Pool:
         if not isinstance(plan, (Executor, str, bytes, os.PathLike)):
             raise ArgumentError(f"plan: expected a plan file or an Executor, got {type(plan).__name__}")
         executor = plan if isinstance(plan, Executor) else Executor.load(plan)
+        _require_sizes(executor)
         count = _default_sessions(executor) if sessions is None else _number("sessions", sessions, _MAX_SESSIONS)
         places = _number("waiting", waiting, _MAX_WAITING)
         batch = _number("batch", batch, _MAX_BATCH)
@@ -246,6 +248,14 @@ def _end_open_pools():
             queue.cancel()
             for thread in threads:
                 thread.join()
+
+
+def _require_sizes(executor):
+    for name, shape in executor.input_shapes.items():
+        if None in shape:
+            raise UnsupportedError(
+                f"plan: {name!r} is {shape}: a pool needs all sizes; `reshape` gives an Executor of them"
+            )
 
 
 def _default_sessions(executor):

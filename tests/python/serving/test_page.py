@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import amp
-from amp._execution import plan_files
+from amp import commands
 
 sys.path.insert(0, str(Path(__file__).parent))
 import chromium  # noqa: E402
@@ -46,12 +46,13 @@ WAIT = """
 ROWS = "[...document.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
 
 
-def digits_plan(repository, path, **note):
-    prefix = repository / "examples" / "digits" / "digits"
-    model = amp.load(f"{prefix}-symbol.json", f"{prefix}-0000.params")
-    run = amp.Executor(*model, {"data": (1, 1, 8, 8)}, num_threads=1)
-    known = json.loads(plan_files.note_of(str(prefix), run._origin))
-    run._handle.save(str(path).encode(), json.dumps({**known, **note}))
+def compiled(prefix, path, shape, *options):
+    command = ["compile", str(prefix), "--shape", shape, "--threads", "1", "-o", str(path), *options]
+    assert commands.run(commands.parse(command)) == 0
+
+
+def digits_plan(repository, path, *options):
+    compiled(repository / "examples" / "digits" / "digits", path, "data=1x1x8x8", *options)
 
 
 @pytest.fixture
@@ -63,11 +64,12 @@ def browser():
 
 
 def test_an_image_is_classified(repository, tmp_path, browser):
-    image = {"mean": [0], "std": [1], "layout": "NCHW"}
-    digits_plan(repository, tmp_path / "digits.plan", labels=LABELS, image=image)
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    options = ["--labels", str(tmp_path / "labels.txt"), "--image", "0,1,NCHW"]
+    digits_plan(repository, tmp_path / "digits.plan", *options)
     with serving(tmp_path / "digits.plan") as service:
         metadata = json.loads(service.ask("GET", "/v2/models/digits")[2])
-        assert metadata["parameters"] == {"labels": LABELS, "image": image}
+        assert metadata["parameters"] == {"labels": LABELS, "image": {"mean": [0], "std": [1], "layout": "NCHW"}}
         browser.open(f"http://127.0.0.1:{service.port}/")
         assert "8x8" in browser.evaluate(WAIT % "document.getElementById('state').textContent")
         browser.evaluate(DROP)
@@ -93,15 +95,11 @@ def test_without_labels_there_are_raw_scores(repository, tmp_path, browser):
 
 def test_numbers_of_colours(tmp_path, browser):
     """What the model sees is what the plan says: channels, mean, std and layout."""
-    for layout, shape in (("NCHW", (1, 3, 2, 3)), ("NHWC", (1, 2, 3, 3))):
-        run = amp.Executor(amp.sym.Flatten(amp.sym.Variable("data")), {}, {}, {"data": shape}, num_threads=1)
-        prefix = tmp_path / "net"
-        amp.save_checkpoint(str(prefix), 0, run.symbol, {}, {})
-        note = {"symbol": f"{prefix}-symbol.json", "params": f"{prefix}-0000.params", "facts": {}}
-        facts = {"input_types": {"data": ["float32", list(shape)]}, "options": {}}
-        facts |= {note[key]: plan_files._facts_of(note[key]) for key in ("symbol", "params")}
-        image = {"mean": [0.5, 0.25, 0], "std": [0.5, 1, 2], "layout": layout}
-        run._handle.save(str(tmp_path / "net.plan").encode(), json.dumps({**note, "facts": facts, "image": image}))
+    amp.save_checkpoint(str(tmp_path / "net"), 0, amp.sym.Flatten(amp.sym.Variable("data")), {}, {})
+    mean, std = [0.5, 0.25, 0], [0.5, 1, 2]
+    for layout, shape in (("NCHW", "1x3x2x3"), ("NHWC", "1x2x3x3")):
+        image = ["--image", f"0.5/0.25/0,0.5/1/2,{layout}", "--force"]
+        compiled(tmp_path / "net", tmp_path / "net.plan", f"data={shape}", *image)
         with serving(tmp_path / "net.plan") as service:
             browser.open(f"http://127.0.0.1:{service.port}/")
             browser.evaluate(WAIT % "document.getElementById('state').textContent")
@@ -119,7 +117,7 @@ def test_numbers_of_colours(tmp_path, browser):
                 })()"""
             )
         pixels = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255], [255] * 3, [0] * 3, [0x33, 0x66, 0x99]]) / 255
-        expected = ((pixels - image["mean"]) / image["std"]).reshape(2, 3, 3)
+        expected = ((pixels - mean) / std).reshape(2, 3, 3)
         expected = expected.transpose(2, 0, 1) if layout == "NCHW" else expected
         np.testing.assert_allclose(numbers, expected.ravel(), atol=1e-6)
 

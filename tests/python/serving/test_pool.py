@@ -416,6 +416,8 @@ def test_arguments_are_checked(tmp_path):
     for plan in (tmp_path / "none.plan", None, amp.TrainingExecutor(*model(), {"data": SHAPE})):
         with pytest.raises(amp.ArgumentError):
             amp.Pool(plan)
+    with pytest.raises(amp.UnsupportedError):
+        amp.Pool(amp.Executor(*model(), {"data": (None, 4)}))
     (tmp_path / "x.plan").write_bytes(b"text")
     with pytest.raises(amp.GraphError):
         amp.Pool(tmp_path / "x.plan")
