@@ -7,7 +7,7 @@ import numpy as np
 from .. import _random_key
 from ..base import ArgumentError, dtype_name
 from .gradient_runs import array_of
-from .rows import batch_axis, batch_of, checked_rows, part_of, with_size
+from .rows import batch_axis, batch_of, checked_rows, grown_shapes, part_of, with_size
 
 _OPTION = "batch_invariant"
 
@@ -16,7 +16,7 @@ class RowRuns:
     """In the place of the extension's executor for a batch: one run of the plan for batch 1 for each row.
 
     All that it does not define is that plan's. `one` is the extension's executor for batch 1, `axes` are the batch axes
-    of inputs, {name: axis}, and `output_axes` those of outputs, which `checked_rows` finds.
+    of inputs, {name: axis}, and `output_axes` those of outputs.
     """
 
     def __init__(self, one, axes, batch, output_axes):
@@ -86,7 +86,7 @@ class RowRuns:
         if single == before:
             return RowRuns(self._one, self._axes, batch, self._output_axes)
         one = self._one.reshape(single)
-        return RowRuns(one, self._axes, batch, checked_rows(one, self._axes, _OPTION))
+        return RowRuns(one, self._axes, batch, _output_axes(one, self._axes))
 
     def run_monitored(self, *_):
         raise ArgumentError(f"{_OPTION}: runs of single rows are not monitored; bind the model for batch 1")
@@ -104,7 +104,12 @@ def row_runs(symbol, types, options, bind):
     one = bind({name: (dtype, shape and with_size(shape, axes[name], 1)) for name, (dtype, shape) in types.items()})
     if _random_key.NAME in one.input_names() and _random_key.NAME not in types:
         raise ArgumentError(f"{_OPTION}: the model draws random numbers, which differ from row to row")
-    return RowRuns(one, axes, batch, checked_rows(one, axes, _OPTION))
+    return RowRuns(one, axes, batch, _output_axes(one, axes))
+
+
+def _output_axes(one, axes):
+    shapes = {name: shape for name, (_, shape) in zip(one.input_names(), one.input_types())}
+    return checked_rows(one, one.reshape(grown_shapes(shapes, axes, 2)), axes, _OPTION)
 
 
 def _view_of(output):

@@ -46,15 +46,14 @@ def part_of(array, axis, index, size):
     return array[(slice(None),) * axis + (slice(index * size, (index + 1) * size),)]
 
 
-def checked_rows(one, axes, option):
-    """The batch axes of the outputs of `one`, the extension's executor for a row; `axes` are those of inputs, by name.
+def checked_rows(one, two, axes, option):
+    """The batch axes of the outputs of `one` and `two`, the extension's executors for a row and for two.
 
-    A trial decides: a plan for two rows runs with other second rows, on numbers of several sizes. Where the first row
-    of an output changes with the second, or is something else than the same row alone, rows are not what a batch
-    consists of. What depends on other rows for none of these numbers is not found.
+    `axes` are those of inputs, by name. A trial decides: `two` runs with other second rows, on numbers of several
+    sizes. Where the first row of an output changes with the second, or is something else than the same row alone, rows
+    are not what a batch consists of. What depends on other rows for none of these numbers is not found.
     """
     names, types = one.input_names(), one.input_types()
-    two = one.reshape(grown_shapes({name: shape for name, (_, shape) in zip(names, types)}, axes, 2))
     pairs = zip(one.output_names(), one.output_types(), two.output_types())
     output_axes = [_grown_axis(name, tuple(small[1]), tuple(large[1]), option) for name, small, large in pairs]
     for draw in _DRAWS:

@@ -18,17 +18,25 @@ def sizes_up_to(batch):
 
 
 class Joining:
-    """How requests of an executor are joined, which have independent rows: else it raises ArgumentError."""
+    """How up to `batch` requests of an executor are joined. `runs` are executors, {number of requests: executor}.
 
-    def __init__(self, executor):
+    Raises ArgumentError where rows depend on each other, and PlanMismatch where a plan has to be made again from a
+    source and has none.
+    """
+
+    def __init__(self, executor, batch):
         if executor._draws:
             raise ArgumentError("batch: the model draws random numbers, which differ from row to row")
         self._types = {name: (executor.input_dtypes[name], shape) for name, shape in executor.input_shapes.items()}
         self._axes = {name: batch_axis(executor.symbol, name) for name in self._types}
         batch_of(executor.input_shapes, self._axes, "batch")
-        self._output_axes = checked_rows(executor._handle, self._axes, "batch")
+        # What a plan file lacks for larger shapes, this one reads from the source; the others share it.
+        largest = executor.reshape(self._shapes(batch))
+        self.runs = {size: largest.reshape(self._shapes(size)) for size in sizes_up_to(batch)[:-1]}
+        self.runs[batch] = largest
+        self._output_axes = checked_rows(self.runs[1]._handle, self.runs[2]._handle, self._axes, "batch")
 
-    def shapes(self, size):
+    def _shapes(self, size):
         """{input: shape} of so many requests."""
         return grown_shapes({name: shape for name, (_, shape) in self._types.items()}, self._axes, size)
 
@@ -112,6 +120,5 @@ def first_session(executor, batch):
     """(Session, Joining or None) of an executor that joins up to `batch` requests."""
     if batch == 1:
         return Session({1: executor}, None), None
-    joining = Joining(executor)
-    larger = {size: executor.reshape(joining.shapes(size)) for size in sizes_up_to(batch)[1:]}
-    return Session({1: executor, **larger}, joining), joining
+    joining = Joining(executor, batch)
+    return Session(joining.runs, joining), joining

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -253,6 +254,27 @@ def test_requests_are_joined(monkeypatch, rows):
             np.testing.assert_allclose(future.result(0)[0].asnumpy(), run(each)[0].asnumpy(), rtol=1e-5, atol=1e-6)
             assert isinstance(future.result(0)[0], amp.NDArray)
     assert sorted(sizes) == [2, 6, 6]
+
+
+def test_plans_that_lack_larger_shapes_are_made_from_their_source(tmp_path):
+    net = amp.sym.Convolution(amp.sym.Variable("data"), kernel=(3, 3), num_filter=32, name="conv1")
+    net = amp.sym.Convolution(amp.sym.relu(net), kernel=(3, 3), num_filter=64, name="conv2")
+    args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 1, 8, 8)})
+    amp.save_checkpoint(str(tmp_path / "net"), 0, net, args, aux)
+    model = amp.load(tmp_path / "net-symbol.json", tmp_path / "net-0000.params")
+    run = amp.Executor(*model, {"data": (1, 1, 8, 8)}, num_threads=1)
+    run.save(tmp_path / "with.plan", source=str(tmp_path / "net"))
+    run.save(tmp_path / "without.plan")
+    images = [np.random.default_rng(seed).random((1, 1, 8, 8), "float32") for seed in range(20)]
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        with amp.Pool(tmp_path / "with.plan", sessions=2, batch=8, delay=0.001) as pool:
+            for image, (result,) in zip(images, pool.map(images)):
+                np.testing.assert_allclose(result.asnumpy(), run(image)[0].asnumpy(), rtol=1e-4, atol=1e-5)
+    assert len(notes) <= 1
+    if notes:  # kernels for eight images want other weights here
+        with pytest.raises(amp.PlanMismatch):
+            amp.Pool(tmp_path / "without.plan", batch=8)
 
 
 def test_a_full_batch_waits_for_nothing():
