@@ -9,6 +9,14 @@
 #include "program/step_graph.h"
 
 namespace amp::onednn {
+namespace {
+
+// Kernels read as many elements of such a size as the graph says.
+bool HasBytesOf(const TensorType& stored, const TensorType& type) {
+  return stored.dtype == type.dtype && stored.shape.size() == type.shape.size();
+}
+
+}  // namespace
 
 void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned) {
   for (const auto& [name, array] : arrays) {
@@ -32,9 +40,13 @@ void ConstantStore::AddStored(StoredConstant constant) {
 void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& type) { left_out_.emplace(name, type); }
 
 bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
-  if (!left_out_.contains(name) && !constants_.contains(name)) return false;
+  const auto held = constants_.find(name);
+  if (held == constants_.end()) {
+    const auto left_out = left_out_.find(name);
+    return left_out != left_out_.end() && HasBytesOf(left_out->second, type);
+  }
   std::int64_t size = 1;
-  for (const std::int64_t dim : LayoutOf(name).get_dims()) size *= dim;
+  for (const std::int64_t dim : held->second.front().layout.get_dims()) size *= dim;
   return size == type.shape.size();
 }
 
@@ -54,7 +66,7 @@ std::optional<PackedConstant> ConstantStore::Find(const std::string& name, const
   return std::nullopt;
 }
 
-Desc ConstantStore::LayoutOf(const std::string& name) const {
+Desc ConstantStore::LayoutOf(const std::string& name, const TensorType& type) const {
   const auto held = constants_.find(name);
   if (held != constants_.end() && !held->second.empty()) {
     for (const PackedConstant& constant : held->second) {
@@ -64,7 +76,11 @@ Desc ConstantStore::LayoutOf(const std::string& name) const {
   }
   const auto left_out = left_out_.find(name);
   if (left_out == left_out_.end()) FailWithout(name);
-  return PlainDesc(left_out->second);
+  if (!HasBytesOf(left_out->second, type)) {
+    Throw<GraphError>("the plan file says that the constant '{}' is {}, and the graph that it is {}",
+                      Quotable(name, 200), left_out->second.ToString(), type.ToString());
+  }
+  return PlainDesc(type);
 }
 
 PackedConstant ConstantStore::Own(const std::string& name, const Desc& layout) {

@@ -45,8 +45,9 @@ class ConstantStore {
   bool Has(const std::string& name, const TensorType& type) const;
   // In the given layout, if it is held so.
   std::optional<PackedConstant> Find(const std::string& name, const Desc& layout) const;
-  // A layout from which others can be made, row-major preferred; throws InternalError for an unknown name.
-  Desc LayoutOf(const std::string& name) const;
+  // A layout from which others can be made, row-major preferred. Throws InternalError for an unknown name, and
+  // GraphError where a plan file says another type of it.
+  Desc LayoutOf(const std::string& name, const TensorType& type) const;
 
   // Copies the constant into memory of its own where it is borrowed.
   PackedConstant Own(const std::string& name, const Desc& layout);

@@ -18,7 +18,8 @@ LayoutBuilder::LayoutBuilder(NumericMode mode, const Program& source, const Cons
   for (ValueId v = 0; v < source.values.size(); ++v) {
     const bool is_held = source.values[v].source == ValueSource::kConstant && read[v];
     result_.storage.push_back(v);
-    result_.layouts.push_back(is_held ? store.LayoutOf(source.values[v].name) : PlainDesc(source.values[v].type));
+    result_.layouts.push_back(is_held ? store.LayoutOf(source.values[v].name, source.values[v].type)
+                                      : PlainDesc(source.values[v].type));
   }
 }
 

@@ -312,6 +312,34 @@ def test_flipped_bits_never_crash(tmp_path):
         outcome(path, data)
 
 
+_CODES = {"float32": 3, "float16": 1}  # of dtypes in keys of layouts
+
+
+def test_constants_of_another_type_are_refused(tmp_path):
+    """A file that says that constants are smaller than the graph does, and is right in all else: nothing reads beyond
+    their end."""
+    for network in ("dense", "residual", "attention"):
+        _, path, data = saved(tmp_path, network, mode="exact")
+        content = path.read_bytes()
+        for i, constant in enumerate(parts_of(content)[0]["constants"]):
+            count = int(np.prod(constant["type"][1]))
+
+            def as_float16(header, i=i, count=count):
+                entry = header["constants"][i]
+                words = entry["layout"].split(" ")
+                words[0], words[-1] = str(_CODES["float16"]), str(2 * count)
+                entry.update(type=["float16", entry["type"][1]], layout=" ".join(words), bytes=2 * count)
+
+            def as_one_row(header, i=i):
+                entry = header["constants"][i]
+                entry.update(type=[entry["type"][0], [1]], layout="3 [1] [1] [0] [1] [] [] 0 4", bytes=4)
+
+            for change in (as_float16, as_one_row):
+                path.unlink()
+                path.write_bytes(with_header(content, change))
+                assert isinstance(outcome(path, data), (amp.GraphError, amp.PlanMismatch)), (network, constant["name"])
+
+
 def _values(header, at=()):
     """Paths of all values of a JSON document."""
     items = header.items() if isinstance(header, dict) else enumerate(header) if isinstance(header, list) else []
