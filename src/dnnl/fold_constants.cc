@@ -55,6 +55,7 @@ class Folder {
         Fold(step, program_.prepared[i]);
         ReleaseInputs(step, i);
       } else {
+        for (const ValueId v : step.inputs) read_in_runs_.insert(program_.RootOf(v));
         remaining.push_back(std::move(step));
         prepared.push_back(std::move(program_.prepared[i]));
       }
@@ -145,7 +146,8 @@ class Folder {
   void ReleaseInputs(const Step& step, std::size_t index) {
     for (const ValueId v : step.inputs) {
       const ValueId root = program_.RootOf(v);
-      const bool is_last = last_use_[root] == index && !outputs_.contains(root) && !is_own_[root];
+      const bool is_last =
+          last_use_[root] == index && !read_in_runs_.contains(root) && !outputs_.contains(root) && !is_own_[root];
       if (!is_last || std::find(read_again_.begin(), read_again_.end(), root) != read_again_.end()) continue;
       program_.constants[root] = nullptr;
       store_->Release(value(root).name, program_.TypeOf(root), program_.layouts[root]);
@@ -200,6 +202,7 @@ class Folder {
   const bool keeps_bf16_;
   ConstantStore* store_;
   const std::set<ValueId> outputs_;
+  std::set<ValueId> read_in_runs_;     // constants that steps read which stay
   std::vector<std::size_t> last_use_;  // by root: the last step that reads it
   std::vector<bool> is_read_;          // by step: whether some output depends on it
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
