@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -101,7 +102,7 @@ class Supervisor:
             )
         self._workers[process.pid] = (process, ours, time.monotonic())
         if self._is_ending:  # a signal came in between
-            process.terminate()
+            _send(process, signal.SIGTERM)
         return ours
 
     def _end(self, *_):
@@ -111,8 +112,14 @@ class Supervisor:
         self._is_ending = True
         signal.alarm(int(self._settings.grace) + _SPARE)
         for process, _, _ in list(self._workers.values()):
-            process.terminate()
+            _send(process, signal.SIGTERM)
 
     def _kill(self, *_):
         for process, _, _ in list(self._workers.values()):
-            process.kill()
+            _send(process, signal.SIGKILL)
+
+
+def _send(process, number):
+    """Sends a signal. Popen's own methods would reap a worker that has ended, for which `_keep` waits."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, number)

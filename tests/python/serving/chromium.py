@@ -17,7 +17,7 @@ class Chromium:
     def __init__(self):
         its_input, self._write = os.pipe()
         self._read, its_output = os.pipe()
-        self._profile = tempfile.TemporaryDirectory(prefix="amp-chromium-")
+        self._profile = tempfile.TemporaryDirectory(prefix="amp-chromium-", ignore_cleanup_errors=True)
         command = [PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"]
         command += [f"--user-data-dir={self._profile.name}", "about:blank"]
         # The browser reads commands from descriptor 3 and writes to 4.
