@@ -298,7 +298,20 @@ NDArray ParameterArray(const std::string& name, const TensorType& type, const Co
   return NDArray(type, const_cast<void*>(constant->data.get()), constant->data);
 }
 
-void ReleaseSources(ConstantStore* store) { store->ReleaseSources(); }
+void ReleaseSources(const std::map<std::string, TensorType>& parameters, ConstantStore* store) {
+  store->ReleaseSources(parameters);
+}
+
+std::map<std::string, TensorType> ParameterTypes(const Model& model) {
+  std::map<std::string, TensorType> types;
+  for (const std::string& name : model.parameters()) {
+    const auto found = model.variable_types().find(name);
+    if (found == model.variable_types().end()) continue;  // no step reads it
+    if (!found->second.fully_known()) Throw<GraphError>("the parameter '{}' has no type", Quotable(name, 200));
+    types.emplace(ParameterKey(name), found->second);
+  }
+  return types;
+}
 
 void TakeConstants(const ConstantStore& from, ConstantStore* to) {
   const std::lock_guard lock(to->mutex());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,9 @@ class ConstantStore;
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, bool are_owned = false);
 // Plans of this store keep what their steps read and nothing else. MakePlan throws a PlanMismatch where that is not
 // enough; TakeConstants then has what another store of the same model still holds.
-void ReleaseSources(ConstantStore* store);
+void ReleaseSources(const std::map<std::string, TensorType>& parameters, ConstantStore* store);
+// The types of a model's parameters, by the names that stores know them by. Throws GraphError for one without a type.
+std::map<std::string, TensorType> ParameterTypes(const Model& model);
 void TakeConstants(const ConstantStore& from, ConstantStore* to);
 std::size_t BytesOf(const ConstantStore& store);
 // The row-major array of a parameter that the store holds. Throws InternalError where it does not.

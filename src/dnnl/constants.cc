@@ -21,7 +21,6 @@ bool HasBytesOf(const TensorType& stored, const TensorType& type) {
 void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned) {
   for (const auto& [name, array] : arrays) {
     if (constants_.contains(name)) continue;
-    types_.emplace(name, array.type());
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
     constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), !are_owned}};
@@ -33,17 +32,17 @@ void ConstantStore::Add(const std::string& name, PackedConstant constant) {
 }
 
 void ConstantStore::AddStored(StoredConstant constant) {
-  AddPlaceholder(constant.name, constant.type);
+  Declare(constant.name, constant.type);
   stored_[constant.name].push_back(std::move(constant));
 }
 
-void ConstantStore::AddPlaceholder(const std::string& name, const TensorType& type) { left_out_.emplace(name, type); }
+void ConstantStore::Declare(const std::string& name, const TensorType& type) { declared_.emplace(name, type); }
 
 bool ConstantStore::Has(const std::string& name, const TensorType& type) const {
   const auto held = constants_.find(name);
   if (held == constants_.end()) {
-    const auto left_out = left_out_.find(name);
-    return left_out != left_out_.end() && HasBytesOf(left_out->second, type);
+    const auto declared = declared_.find(name);
+    return declared != declared_.end() && HasBytesOf(declared->second, type);
   }
   std::int64_t size = 1;
   for (const std::int64_t dim : held->second.front().layout.get_dims()) size *= dim;
@@ -74,11 +73,11 @@ Desc ConstantStore::LayoutOf(const std::string& name, const TensorType& type) co
     }
     return held->second.front().layout;
   }
-  const auto left_out = left_out_.find(name);
-  if (left_out == left_out_.end()) FailWithout(name);
-  if (!HasBytesOf(left_out->second, type)) {
+  const auto declared = declared_.find(name);
+  if (declared == declared_.end()) FailWithout(name);
+  if (!HasBytesOf(declared->second, type)) {
     Throw<GraphError>("the plan file says that the constant '{}' is {}, and the graph that it is {}",
-                      Quotable(name, 200), left_out->second.ToString(), type.ToString());
+                      Quotable(name, 200), declared->second.ToString(), type.ToString());
   }
   return PlainDesc(type);
 }
@@ -99,16 +98,16 @@ PackedConstant ConstantStore::Own(const std::string& name, const Desc& layout) {
 }
 
 void ConstantStore::FailWithout(const std::string& name) const {
-  if (left_out_.contains(name)) {
+  if (declared_.contains(name)) {
     Throw<PlanMismatch>("the plan file does not hold the constant '{}' in the form that is needed here",
                         Quotable(name, 200));
   }
   Throw<InternalError>("the constant '{}' is not held in the layout that is needed", name);
 }
 
-void ConstantStore::ReleaseSources() {
+void ConstantStore::ReleaseSources(const std::map<std::string, TensorType>& parameters) {
   releases_sources_ = true;
-  for (const auto& [name, type] : types_) AddPlaceholder(name, type);
+  for (const auto& [name, type] : parameters) Declare(name, type);
 }
 
 void ConstantStore::TakeFrom(const ConstantStore& other) {
@@ -126,7 +125,7 @@ void ConstantStore::ReleaseUnheld() {
 }
 
 void ConstantStore::Release(const std::string& name, const TensorType& type, const Desc& layout) {
-  if (releases_sources_) AddPlaceholder(name, type);
+  if (releases_sources_) Declare(name, type);
   const auto held = constants_.find(name);
   if (held == constants_.end()) return;
   std::erase_if(held->second, [&](const PackedConstant& constant) { return constant.layout == layout; });
@@ -165,7 +164,7 @@ void RemoveKnownConstants(const ConstantStore& store, Program* program) {
     const bool known = std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId v) {
       return store.Has(program->values[v].name, program->values[v].type);
     });
-    if (!known || step.outputs.empty() || (store.lacks_data() && KindOf(step.spec).is_view)) continue;
+    if (!known || step.outputs.empty() || (store.has_declared() && KindOf(step.spec).is_view)) continue;
     for (const ValueId v : step.outputs) program->values[v].source = ValueSource::kConstant;
     step.outputs.clear();
   }

@@ -26,8 +26,8 @@ class ConstantStore {
   // Row-major arrays; a name that is there already keeps what it has. `are_owned`: nobody else changes them.
   void AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned = false);
   // From here on plans keep what their steps read and nothing else: what other constants are made from can be had
-  // again.
-  void ReleaseSources();
+  // again. `parameters` are all of the model's, by value name.
+  void ReleaseSources(const std::map<std::string, TensorType>& parameters);
   bool releases_sources() const { return releases_sources_; }
   // What another store of the same model holds and this one does not hold any more, for the next plan: what that does
   // not use is forgotten again.
@@ -35,11 +35,12 @@ class ConstantStore {
   void Add(const std::string& name, PackedConstant constant);
   // From a plan file. Nobody changes its bytes.
   void AddStored(StoredConstant constant);
-  // A constant whose data a plan file left out. Whoever needs them gets a PlanMismatch.
-  void AddPlaceholder(const std::string& name, const TensorType& type);
+  // A constant that the model has, with or without data here. Where they are needed and not here, there is a
+  // PlanMismatch.
+  void Declare(const std::string& name, const TensorType& type);
 
   // Whether constants are known whose data are not here.
-  bool lacks_data() const { return !left_out_.empty(); }
+  bool has_declared() const { return !declared_.empty(); }
 
   // Whether a constant of this name has as many elements as the type.
   bool Has(const std::string& name, const TensorType& type) const;
@@ -72,8 +73,7 @@ class ConstantStore {
   std::mutex mutex_;
   std::map<std::string, std::vector<PackedConstant>> constants_;
   std::map<std::string, std::vector<StoredConstant>> stored_;
-  std::map<std::string, TensorType> types_;     // of arrays that were added
-  std::map<std::string, TensorType> left_out_;  // known, with or without data
+  std::map<std::string, TensorType> declared_;  // known, with or without data
   std::vector<std::string> taken_;              // names of what TakeFrom brought
   bool releases_sources_ = false;
 };

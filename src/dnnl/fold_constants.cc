@@ -117,7 +117,7 @@ class Folder {
       is_own_[v] = is_own;
       if (is_own) continue;
       store_->Add(value(v).name, {program_.layouts[v], data});
-      if (store_->releases_sources()) store_->AddPlaceholder(value(v).name, program_.TypeOf(v));
+      if (store_->releases_sources()) store_->Declare(value(v).name, program_.TypeOf(v));
       program_.folded.emplace(value(v).name, program_.TypeOf(v));
     }
     const CompiledStep compiled = BuildStep(step, prepared, program_);

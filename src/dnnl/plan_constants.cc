@@ -8,7 +8,6 @@
 #include "dnnl/layout_key.h"
 #include "dnnl/plan.h"
 #include "nnvm/error.h"
-#include "program/lowering.h"
 
 namespace amp::onednn {
 
@@ -32,12 +31,10 @@ std::vector<StoredConstant> ConstantsOf(const Plan& plan) {
 const std::map<std::string, TensorType>& FoldedOf(const Plan& plan) { return plan.compiled->folded; }
 
 std::shared_ptr<ConstantStore> StoreOf(std::vector<StoredConstant> constants,
-                                       const std::map<std::string, TensorType>& folded,
-                                       const std::map<std::string, TensorType>& parameters) {
+                                       const std::map<std::string, TensorType>& declared) {
   auto store = std::make_shared<ConstantStore>();
   for (StoredConstant& constant : constants) store->AddStored(std::move(constant));
-  for (const auto& [name, type] : folded) store->AddPlaceholder(name, type);
-  for (const auto& [name, type] : parameters) store->AddPlaceholder(ParameterKey(name), type);
+  for (const auto& [name, type] : declared) store->Declare(name, type);
   return store;
 }
 

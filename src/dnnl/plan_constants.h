@@ -19,10 +19,9 @@ std::vector<StoredConstant> ConstantsOf(const Plan& plan);
 // Constants of the model that were computed for the plan, and that other constants may have been made of since.
 const std::map<std::string, TensorType>& FoldedOf(const Plan& plan);
 
-// A store of the constants of a plan file. `folded` and the model's `parameters` are known, but their data need not be
-// there.
+// A store of the constants of a plan file. Those of `declared` (see FoldedOf and ParameterTypes) are known, but their
+// data need not be there.
 std::shared_ptr<ConstantStore> StoreOf(std::vector<StoredConstant> constants,
-                                       const std::map<std::string, TensorType>& folded,
-                                       const std::map<std::string, TensorType>& parameters);
+                                       const std::map<std::string, TensorType>& declared);
 
 }  // namespace amp::onednn

@@ -96,7 +96,7 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
               given.as_converted,
               given.machine == nullptr ? "any" : options.machine};
   if (options.source) {
-    ReleaseSources(parts.model.store.get());
+    ReleaseSources(onednn::ParameterTypes(parts.model.prepared), parts.model.store.get());
     parts.constants_again = [symbol, input_types, options] {
       BindOptions again = options;
       again.source = nullptr;

@@ -13,6 +13,7 @@
 #include "nnvm/error.h"
 #include "nnvm/json_text.h"
 #include "nnvm/symbol_json.h"
+#include "program/machine_table.h"
 #include "program/saved_choices.h"
 #include "program/threads.h"
 #include "program/version.h"
@@ -95,19 +96,18 @@ TypeMap TypesOf(const Json& json) {
   return types;
 }
 
-Json ToJson(const Model& model, bool np_shape) {
-  return {{"graph", ToSymbolJson(Symbol(model.graph().outputs(), np_shape))},
-          {"types", ToJson(model.variable_types())},
-          {"parameters", model.parameters()}};
+// What is known of a model's variables.
+Json ToJson(const Model& model) {
+  return {{"types", ToJson(model.variable_types())}, {"parameters", model.parameters()}};
 }
 
 Symbol SymbolOf(const Json& json, const std::string& path) {
   return ParseSymbolJson(json.get_ref<const std::string&>(), path);
 }
 
-Model ModelOf(const Json& json, const std::string& path) {
-  return Model(SymbolOf(json.at("graph"), path).ToGraph(), TypesOf(json.at("types")),
-               json.at("parameters").get<std::set<std::string>>());
+Model ModelOf(const Symbol& symbol, const Json& variables) {
+  return Model(symbol.ToGraph(), TypesOf(variables.at("types")),
+               variables.at("parameters").get<std::set<std::string>>());
 }
 
 // ---- options and choices ----
@@ -125,6 +125,15 @@ Json ToJson(const CompileOptions& options) {
           {"count_denormals", options.count_denormals}};
 }
 
+// What a machine's times decided is in the file. A machine file of another computer need not be here.
+std::shared_ptr<const MachineTable> MachineOf(const std::string& name, int num_threads) {
+  try {
+    return FindMachine(name, num_threads);
+  } catch (const ArgumentError&) {
+    return FindMachine("this", num_threads);
+  }
+}
+
 CompileOptions OptionsOf(const Json& json, const std::string& machine, std::shared_ptr<const SavedChoices> saved) {
   BindOptions bind;
   bind.backend = BackendFromName(json.at("backend").get<std::string>());
@@ -134,9 +143,8 @@ CompileOptions OptionsOf(const Json& json, const std::string& machine, std::shar
     Throw<GraphError>("a plan file is made for {} threads", bind.num_threads);
   }
   bind.count_denormals = json.at("count_denormals").get<bool>();
-  const bool asks_machine = bind.backend == Backend::kOneDnn && machine != "any";
-  const auto table = asks_machine ? FindMachine(machine, bind.num_threads) : nullptr;
-  CompileOptions options = CompileOptionsFor(bind, table);
+  const bool asks_machine = bind.backend == Backend::kOneDnn;
+  CompileOptions options = CompileOptionsFor(bind, asks_machine ? MachineOf(machine, bind.num_threads) : nullptr);
   const Json& alternate = json.at("alternate");
   options.alternate = {alternate.at("forward").get<bool>(), alternate.at("backward").get<bool>(),
                        AlternateModeFromName(alternate.at("mode").get<std::string>(), "alternate"),
@@ -186,9 +194,10 @@ Json ToJson(const std::vector<StoredConstant>& constants) {
   return json;
 }
 
-std::uint64_t BytesOf(const std::vector<StoredConstant>& constants) {
+// Of the constants of a header, with what lies between them.
+std::uint64_t TotalBytes(const Json& constants) {
   std::uint64_t bytes = 0;
-  for (const StoredConstant& constant : constants) bytes = RoundedUp(bytes + constant.bytes, kAlignment);
+  for (const Json& entry : constants) bytes = RoundedUp(bytes + entry.at("bytes").get<std::uint64_t>(), kAlignment);
   return bytes;
 }
 
@@ -234,17 +243,18 @@ std::vector<StoredConstant> ConstantsOf(const Json& json, std::uint64_t first, b
 
 Json HeaderOf(const SavedModel& saved, const Plan& plan, const std::vector<StoredConstant>& constants) {
   const BoundModel& model = saved.model;
-  const bool np_shape = model.symbol.np_shape();
+  const std::string symbol = ToSymbolJson(model.symbol), as_converted = ToSymbolJson(saved.as_converted);
   TypeMap inputs;
   for (std::size_t i = 0; i < plan.input_names.size(); ++i) inputs[plan.input_names[i]] = plan.input_types[i];
   return {{"made_by", MadeBy()},
           {"made_for", MadeFor()},
           {"inputs", ToJson(inputs)},
           {"outputs", saved.output_names},
-          {"symbol", ToSymbolJson(model.symbol)},
-          {"as_converted", ToSymbolJson(saved.as_converted)},
-          {"given", ToJson(model.given, np_shape)},
-          {"prepared", ToJson(model.prepared, np_shape)},
+          {"symbol", symbol},
+          {"as_converted", as_converted == symbol ? Json() : Json(as_converted)},
+          {"prepared", ToSymbolJson(Symbol(model.prepared.graph().outputs(), model.symbol.np_shape()))},
+          {"given_variables", ToJson(model.given)},
+          {"prepared_variables", ToJson(model.prepared)},
           {"is_optimized", model.is_optimized},
           {"assumes_ranks", model.assumes_ranks},
           {"machine", saved.machine},
@@ -294,39 +304,33 @@ Opened Open(const std::string& path, MapRule rule) {
     Throw<GraphError>("{}: the header is damaged", path);
   }
   opened.header = ParseJson(header, path);
-  opened.first_constant = ReadingHeader(
-      path, [&] { return FirstConstant(header.size(), opened.header.at("constant_bytes").get<std::uint64_t>()); });
+  opened.first_constant =
+      ReadingHeader(path, [&] { return FirstConstant(header.size(), TotalBytes(opened.header.at("constants"))); });
   return opened;
-}
-
-void RequireKnown(const TypeMap& constants, const std::string& path) {
-  for (const auto& [name, type] : constants) {
-    if (!type.fully_known()) Throw<GraphError>("{}: the constant '{}' has no type", path, Quotable(name, 200));
-  }
 }
 
 SavedModel SavedModelOf(Opened opened, const std::string& path, bool verifies) {
   const Json& header = opened.header;
   RequireSameMaker(header, path);
-  Model given = ModelOf(header.at("given"), path), prepared = ModelOf(header.at("prepared"), path);
-  SavedModel saved{
-      BoundModel{SymbolOf(header.at("symbol"), path), std::move(given), std::move(prepared), {}}, {}, {}, "", ""};
+  const Symbol symbol = SymbolOf(header.at("symbol"), path), prepared = SymbolOf(header.at("prepared"), path);
+  Model given_model = ModelOf(symbol, header.at("given_variables"));
+  Model prepared_model = ModelOf(prepared, header.at("prepared_variables"));
+  SavedModel saved{BoundModel{symbol, std::move(given_model), std::move(prepared_model), {}}, symbol, {}, "", ""};
   saved.model.is_optimized = header.at("is_optimized").get<bool>();
   saved.model.assumes_ranks = header.at("assumes_ranks").get<bool>();
-  saved.as_converted = SymbolOf(header.at("as_converted"), path);
+  const Json& as_converted = header.at("as_converted");
+  if (!as_converted.is_null()) saved.as_converted = SymbolOf(as_converted, path);
   saved.output_names = header.at("outputs").get<std::vector<std::string>>();
   saved.machine = header.at("machine").get<std::string>();
   saved.note = header.at("note").get<std::string>();
   saved.model.options = OptionsOf(header.at("options"), saved.machine, SavedChoicesOf(header.at("choices")));
-  TypeMap parameters, folded = TypesOf(header.at("folded"));
-  const TypeMap& types = saved.model.prepared.variable_types();
-  for (const std::string& name : saved.model.prepared.parameters()) {
-    const auto type = types.find(name);
-    if (type != types.end()) parameters.insert(*type);
+  std::map<std::string, TensorType> declared = ParameterTypes(saved.model.prepared);
+  for (const auto& [name, type] : TypesOf(header.at("folded"))) {
+    if (!type.fully_known()) Throw<GraphError>("{}: the constant '{}' has no type", path, Quotable(name, 200));
+    declared.emplace(name, type);
   }
-  for (const TypeMap* group : {&parameters, &folded}) RequireKnown(*group, path);
   saved.model.store =
-      StoreOf(ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file), folded, parameters);
+      StoreOf(ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file), declared);
   return saved;
 }
 
@@ -338,9 +342,7 @@ void WritePlanFile(const std::string& path, const SavedModel& saved, const Plan&
         "loops and branches that read parameters cannot be saved: their bodies have plans of their own");
   }
   const std::vector<StoredConstant> constants = ConstantsOf(plan);
-  const std::uint64_t bytes = BytesOf(constants);
-  Json header = HeaderOf(saved, plan, constants);
-  header["constant_bytes"] = bytes;
+  const Json header = HeaderOf(saved, plan, constants);
   const std::string text = header.dump();
   if (text.size() > kMaxHeader) Throw<UnsupportedError>("the header of a plan would have {} bytes", text.size());
   Prefix prefix{.magic = {}, .header_checksum = Crc32(text.data(), text.size()), .header_bytes = text.size()};
@@ -348,7 +350,8 @@ void WritePlanFile(const std::string& path, const SavedModel& saved, const Plan&
   WriteFileWith(path, [&](const AppendBytes& append) {
     append(&prefix, sizeof prefix);
     append(text.data(), text.size());
-    const std::string gap(FirstConstant(text.size(), bytes) - sizeof prefix - text.size(), '\0');
+    const std::string gap(FirstConstant(text.size(), TotalBytes(header.at("constants"))) - sizeof prefix - text.size(),
+                          '\0');
     append(gap.data(), gap.size());
     constexpr char kZeros[kAlignment] = {};
     for (const StoredConstant& constant : constants) {
@@ -367,14 +370,14 @@ std::string DescribePlanFile(const std::string& path, bool verifies) {
   Opened opened = Open(path, MapRule::kIfOurs);
   return ReadingHeader(path, [&] {
     const Json& header = opened.header;
-    const std::vector<StoredConstant> constants =
-        ConstantsOf(header.at("constants"), opened.first_constant, verifies, &opened.file);
+    const Json& constants = header.at("constants");
+    if (verifies) ConstantsOf(constants, opened.first_constant, true, &opened.file);
     Json facts;
     for (const char* key : {"made_by", "made_for", "inputs", "outputs", "options", "machine", "note"}) {
       facts[key] = header.at(key);
     }
     facts["constants"] = constants.size();
-    facts["constant_bytes"] = BytesOf(constants);
+    facts["constant_bytes"] = TotalBytes(constants);
     facts["graph"] = header.at("symbol");
     return facts.dump();
   });
