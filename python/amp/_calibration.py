@@ -3,8 +3,8 @@
 import numpy as np
 
 from . import _calibration_models, _core, sym
+from ._execution.handles import bind
 from ._machine_file import ONEDNN
-from .executor import bind
 
 _RUNS, _ROUNDS = 3, 4
 _PLANNING = 0.3  # of the time that a model takes

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from . import _core
 from ._arrays import readable
-from ._execution.audited_runs import AuditedRuns
 from ._execution.bound_model import BoundModel
-from ._execution.gradient_runs import GradientRuns, array_of
+from ._execution.given_model import checked_model, require_shapes, with_tiling
+from ._execution.given_model import input_types as types_of_inputs
+from ._execution.handles import bind, bind_file, handle_of
 from ._execution.origin import Origin, Parameters
 from ._execution.parameter_files import ParameterFile
-from ._execution.row_runs import RowRuns, row_runs
-from ._execution.shaped_plans import ShapedPlans
-from ._options.executor import (
-    OPTIONS,
-    PLAIN,
-    require_options,
-    settings_of_gradients,
-    settings_of_plain_runs,
-    with_executor_options,
-)
+from ._execution.row_runs import RowRuns
+from ._options.executor import PLAIN, require_options, with_executor_options
 from ._paths import encoded
 from .base import ArgumentError, PlanMismatch, UnsupportedError, log
 from .sym import Symbol
@@ -114,7 +104,7 @@ class Executor(BoundModel):
 
     def _start(self, symbol, arrays, types, options, source):
         begin = time.perf_counter()
-        handle = _handle_of(symbol, arrays, types, dict(options), source)
+        handle = handle_of(symbol, types, options, partial(bind, symbol, arrays, arrays, source=source))
         self._set(handle, [name for name in symbol.list_arguments() if name not in arrays])
         log("bound %r: %.3f s", self, time.perf_counter() - begin)
 
@@ -234,17 +224,12 @@ class Executor(BoundModel):
         [(2, 3)]
         """
         require_options(options, PLAIN, "Executor.open()")
-        if options.get("batch_invariant"):
-            raise ArgumentError("batch_invariant: load the parameters with amp.load, and make an Executor of them")
-        options = dict(options)
-        audit = options.get("audit")
         symbol, file = load_symbol(symbol_file), ParameterFile(params_file)
-        types = _input_types(input_shapes, input_dtypes)
-        parameters = Parameters.of_file(file)
-        settings, source = settings_of_plain_runs(symbol, **options), parameters.source_for(symbol)
-        handle = _core.open_executor(symbol._handle, encoded(file.path), types, settings, source)
+        types, parameters = types_of_inputs(input_shapes, input_dtypes, may_be_open=True), Parameters.of_file(file)
+        source = parameters.source_for(symbol)
+        handle = handle_of(symbol, types, options, partial(bind_file, symbol, file.path, source=source))
         once = {name: value for name, value in options.items() if name != "tune"}
-        run = _of_handle(AuditedRuns(handle, audit) if audit else handle, Origin(symbol, parameters, types, once))
+        run = _of_handle(handle, Origin(symbol, parameters, types, once))
         warn(handle.notice())
         return run
 
@@ -313,26 +298,10 @@ def _made_again(origin: Origin | PlanOrigin) -> Executor:
     return run if origin.shapes is None else run.reshape(origin.shapes)
 
 
-def _handle_of(symbol, arrays, types, options, source):
-    """The extension's executor, or what stands in its place for these options."""
-    by_rows = OPTIONS["batch_invariant"].check("batch_invariant", options.pop("batch_invariant", False))
-    count = OPTIONS["plans"].check("plans", options.pop("plans", OPTIONS["plans"].default))
-
-    def bound(input_types):
-        return bind(symbol, arrays, arrays, input_types, source=source, **options)
-
-    if any(isinstance(shape, (list, tuple)) and None in shape for _, shape in types.values()):
-        if by_rows:
-            raise ArgumentError("batch_invariant: expected known sizes of all inputs")
-        handle = shaped_plans(symbol, arrays, types, bound, count)
-    else:
-        handle = row_runs(symbol, types, options, bound) if by_rows else bound(types)
-    return AuditedRuns(handle, options["audit"]) if options.get("audit") else handle
-
-
 def _of_handle(handle, origin):
     run = Executor.__new__(Executor)
-    run._set(handle, Symbol(handle.symbol()).list_arguments())
+    arguments = origin.symbol if isinstance(origin, Origin) else Symbol(handle.symbol())
+    run._set(handle, arguments.list_arguments())
     run._origin = origin
     return run
 
@@ -351,130 +320,6 @@ def warn(notice):
     """Warns the caller of a constructor."""
     if notice:
         warnings.warn(notice, stacklevel=3)
-
-
-def shaped_plans(symbol, arrays, types, bound, count):
-    """A ShapedPlans of {name: (dtype, shape)}, in which sizes are None."""
-    inputs = [name for name in symbol.list_arguments() if name not in arrays]
-    known = {name: (_core.numpy_dtype(types[name][0] or "float32"), types[name][1]) for name in inputs if name in types}
-    ignored = [name for name in inputs if name not in types]
-
-    def bind_for(of_inputs):
-        handle = bound({**types, **of_inputs})
-        if handle.notice():
-            warnings.warn(handle.notice(), stacklevel=6)
-        return handle
-
-    return ShapedPlans(known, ignored, symbol.list_outputs(), bind_for, count)
-
-
-def checked_model(sym, arg_params, aux_params, input_shapes, input_dtypes, may_be_open=False):
-    """(Symbol, {name: array} of its parameters and states, {name: (dtype, shape)} of what has none).
-
-    `may_be_open`: shapes may have None for a size.
-    """
-    if not isinstance(sym, Symbol):
-        raise ArgumentError(f"expected a Symbol, got {type(sym).__name__}")
-    arrays = {
-        **_only(dict(arg_params or {}), sym.list_arguments()),
-        **_only(dict(aux_params or {}), sym.list_auxiliary_states()),
-    }
-    return sym, arrays, _input_types(input_shapes, input_dtypes, may_be_open)
-
-
-def gradient_runs(
-    sym,
-    arg_params,
-    aux_params,
-    input_types,
-    requests,
-    *,
-    of_integers="error",
-    gradients=None,
-    is_train=True,
-    **options,
-):
-    """Runs with gradients, see _execution/gradient_runs; `gradients` is {argument: NDArray} of arrays to write to."""
-    settings = settings_of_gradients(sym, **options)
-    given = {
-        **_only(arg_params, sym.list_arguments()),
-        **_only(aux_params, sym.list_auxiliary_states()),
-    }
-    return GradientRuns(
-        sym,
-        {name: array_of(array, f"'{name}'") for name, array in given.items()},
-        {name: type for name, type in input_types.items() if name not in given},
-        requests,
-        of_integers=of_integers,
-        gradients=gradients or {},
-        is_train=is_train,
-        settings=settings,
-    )
-
-
-def bind(sym, arg_params, aux_params, input_types, source=None, **options):
-    """The extension's executor; what `options` may be says the table of options.
-
-    `source` reads (arguments, auxiliary states) again: with it the executor keeps what its steps read alone.
-    """
-    return _core.Executor(
-        sym._handle,
-        _only(arg_params, sym.list_arguments()),
-        _only(aux_params, sym.list_auxiliary_states()),
-        input_types,
-        settings_of_plain_runs(sym, **options),
-        source,
-    )
-
-
-def _only(arrays, names):
-    known = set(names)
-    return {name: array for name, array in arrays.items() if name in known}
-
-
-def require_shapes(shapes, may_be_open=False):
-    """{name: shape} as a dict. Raises ArgumentError for anything else; None is a size where shapes `may_be_open`."""
-    if not isinstance(shapes, Mapping):
-        hint = f"; write {{'data': {shapes!r}}}" if isinstance(shapes, (tuple, list)) else ""
-        raise ArgumentError(f"input_shapes: expected a dict {{name: shape}}, got {type(shapes).__name__}{hint}")
-    for name, shape in shapes.items():
-        if not isinstance(shape, (list, tuple)) or (may_be_open and not any(map(_is_negative, shape))):
-            continue
-        if any(map(_is_unknown, shape)):
-            raise ArgumentError(
-                f"input_shapes: {name!r} is {tuple(shape)}: expected known sizes; of an Executor, None is a size that "
-                "each call chooses"
-            )
-    return dict(shapes)
-
-
-def _is_negative(size):
-    return isinstance(size, (int, np.integer)) and size < 0
-
-
-def _is_unknown(size):
-    """What says elsewhere that any size will do."""
-    return size is None or _is_negative(size)
-
-
-def _input_types(shapes, dtypes, may_be_open=False):
-    shapes = require_shapes(shapes, may_be_open)
-    if not isinstance(dtypes, dict):
-        dtypes = {} if dtypes is None else dict.fromkeys(shapes, dtypes)
-    return {name: (dtypes.get(name), shapes.get(name)) for name in {**shapes, **dtypes}}
-
-
-def with_tiling(sym, tiling_accum, tile_k):
-    """The Symbol whose dense layers and matrix products are summed in tiles; `sym` itself where nothing is said."""
-    if tiling_accum is None and tile_k is None:
-        return sym
-    if tiling_accum is None or tile_k is None:
-        raise ArgumentError("tiling_accum and tile_k are given together")
-    if tiling_accum not in ("fp32", "bf16"):
-        raise ArgumentError(f"tiling_accum: expected 'fp32' or 'bf16', got {tiling_accum!r}")
-    if isinstance(tile_k, bool) or not isinstance(tile_k, (int, np.integer)) or not 1 <= tile_k < 2**31:
-        raise ArgumentError(f"tile_k: expected a number from 1 to 2147483647, got {tile_k!r}")
-    return Symbol(sym._handle.with_tiling(tiling_accum, int(tile_k)))
 
 
 def _eval(self, ctx=None, **kwargs):

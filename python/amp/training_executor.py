@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._execution.bound_model import BoundModel, near_matches, profile_of
+from ._execution.given_model import checked_model, with_tiling
 from ._execution.gradient_runs import requests_of
+from ._execution.handles import bind, gradient_runs
 from ._options.executor import GRADIENTS, require_options, with_executor_options
 from .base import ArgumentError
-from .executor import Executor, bind, checked_model, gradient_runs, warn, with_tiling
+from .executor import Executor, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -194,7 +194,7 @@ Json ToJson(const std::vector<StoredConstant>& constants) {
   return json;
 }
 
-// Of the constants of a header, with what lies between them.
+// The bytes of the constants of a header, with the gaps between them.
 std::uint64_t TotalBytes(const Json& constants) {
   std::uint64_t bytes = 0;
   for (const Json& entry : constants) bytes = RoundedUp(bytes + entry.at("bytes").get<std::uint64_t>(), kAlignment);

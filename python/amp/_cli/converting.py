@@ -3,11 +3,11 @@
 import warnings
 
 from .. import conversion
+from .._execution.given_model import with_tiling
 from .._facts_text import size_text
 from .._options.conversion import OPTIONS
 from .._options.peers import read_policy
 from ..base import ArgumentError
-from ..executor import with_tiling
 from . import models, outputs
 from .inputs import data_of_file, types_of
 from .progress import measuring

@@ -12,9 +12,9 @@ from .. import _autocast, _core, nd
 from .._alternate import added_counts, alternate
 from .._arrays import readable
 from .._execution.gradient_runs import requests_of
+from .._execution.handles import gradient_runs
 from ..base import ArgumentError, GraphError, did_you_mean
 from ..executor import Executor as _Executor
-from ..executor import gradient_runs
 from ..sym import load_json
 from ..sym.slots import inputs_of
 from . import _generation, _packing

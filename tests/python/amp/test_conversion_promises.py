@@ -12,7 +12,7 @@ import pytest
 
 import amp
 import amp.mxnet as mx
-from amp.executor import bind
+from amp._execution.handles import bind
 
 DRAW = np.random.default_rng(7)
 X = DRAW.standard_normal((2, 4)).astype("float32")

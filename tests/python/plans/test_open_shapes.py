@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import amp
+from amp._execution.shaped_plans import ShapedPlans
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trust"))
 from trust_networks import attention, residual  # noqa: E402
@@ -41,8 +42,8 @@ def test_each_shape_is_computed_as_if_it_were_bound(tmp_path, options, in_file):
 
 def test_known_shapes_are_not_planned_again_and_old_ones_go(monkeypatch):
     made = []
-    original = amp.executor.ShapedPlans._made_for
-    monkeypatch.setattr(amp.executor.ShapedPlans, "_made_for", lambda self, s: made.append(s) or original(self, s))
+    original = ShapedPlans._made_for
+    monkeypatch.setattr(ShapedPlans, "_made_for", lambda self, s: made.append(s) or original(self, s))
     run = amp.Executor(*residual()[0], OPEN, plans=2)
     for count in (1, 2, 1, 2, 3, 2, 1):
         run(images(count, 12))

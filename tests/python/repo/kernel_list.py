@@ -37,14 +37,14 @@ def chosen(name, side=224, batches=BATCHES):
     """{(layer, kernel): {class and precision: how often}} of layers that an own kernel computes."""
     import amp
     from amp import _core
+    from amp._execution.given_model import input_types
     from amp._options.executor import settings_of_plain_runs
-    from amp.executor import _input_types
 
     net = amp.model_zoo.get_model(name)
     args, aux = amp.model_zoo.seeded_params(net, {"data": (1, 3, side, side)})
     lists = {}
     for batch, machine, precision in itertools.product(batches, CLASSES, PRECISIONS):
-        types = _input_types({"data": (batch, 3, side, side)}, None)
+        types = input_types({"data": (batch, 3, side, side)}, None)
         reduce = None if precision == "float32" else precision
         settings = settings_of_plain_runs(net, reduce_precision=reduce, num_threads=THREADS, machine=machine)
         for layer, kernel in _core.chosen_kernels(net._handle, args, aux, types, settings):

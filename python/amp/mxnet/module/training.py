@@ -6,9 +6,9 @@ import warnings
 from ... import _autocast, nd
 from ..._arrays import readable
 from ..._execution.gradient_runs import requests_of
+from ..._execution.handles import gradient_runs
 from ..._paths import write_file
 from ...base import ArgumentError
-from ...executor import gradient_runs
 from .. import optimizer as optimizers
 from .._class_labels import class_labels_of
 from .._device_groups import place
