@@ -170,7 +170,9 @@ class Executor(BoundModel):
         try:
             handle = self._handle.reshape(changed)
         except PlanMismatch as error:
-            source = self._origin.source_for(error)
+            if isinstance(self._origin, Origin):
+                raise
+            source = self._origin.required_source(error)
             return _of_source(source, str(error), self._origin.with_shapes(changed).shapes)
         reshaped = Executor.__new__(Executor)
         reshaped._set(handle, self._accepted_names)
@@ -310,10 +312,10 @@ def _of_source(source, why, shapes=None):
     """The executor of a plan's source, with a warning that says why it is needed."""
     name = source.params.rpartition("/")[2]
     warnings.warn(f"{why}: made again from {name}, which takes longer", stacklevel=3)
-    known = source.facts["input_types"]
+    known = source.input_types
     sizes = {name: shape for name, (_, shape) in known.items() if shape is not None} | (shapes or {})
     dtypes = {name: dtype for name, (dtype, _) in known.items() if dtype is not None}
-    return Executor(*source.model(), sizes, input_dtypes=dtypes, **source.facts["options"])
+    return Executor(*source.model(), sizes, input_dtypes=dtypes, **source.options)
 
 
 def warn(notice):

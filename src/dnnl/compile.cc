@@ -266,19 +266,29 @@ std::shared_ptr<const Plan> PlanOf(const Model& model, BuildState state) {
   return plan;
 }
 
-}  // namespace
-
-std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
-                                    const std::shared_ptr<ConstantStore>& store) {
-  const ThreadScope threads(EffectiveThreads(options.num_threads));
-  const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
-  BuildState state = LowerAndLayOut(model, options, store.get());
+std::shared_ptr<const Plan> Build(const Model& model, const CompileOptions& options, ConstantStore* store) {
+  BuildState state = LowerAndLayOut(model, options, store);
   RunPipeline<ProgramWatch>(std::span<const Stage<BuildState>>(kBuildStages), state);
   store->ReleaseUnheld();
   const std::shared_ptr<const Plan> plan = PlanOf(model, std::move(state));
   DumpText("plan", [&] { return plan->summary.Print(); });
   if (EnvFlag("AMP_VERBOSE")) fmt::print(stderr, "{}", plan->summary.Print());
   return plan;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> Compile(const Model& model, const CompileOptions& options,
+                                    const std::shared_ptr<ConstantStore>& store, const ConstantSource& source) {
+  const ThreadScope threads(EffectiveThreads(options.num_threads));
+  const std::lock_guard lock(store->mutex());  // plans of one model are built one after the other
+  try {
+    return Build(model, options, store.get());
+  } catch (const PlanMismatch&) {
+    if (!source) throw;
+  }
+  store->TakeFrom(*source());  // under the lock: another plan would forget it again
+  return Build(model, options, store.get());
 }
 
 std::vector<LayerDecision> ChooseWithoutPlan(const Model& model, const CompileOptions& options,
@@ -311,11 +321,6 @@ std::map<std::string, TensorType> ParameterTypes(const Model& model) {
     types.emplace(ParameterKey(name), found->second);
   }
   return types;
-}
-
-void TakeConstants(const ConstantStore& from, ConstantStore* to) {
-  const std::lock_guard lock(to->mutex());
-  to->TakeFrom(from);
 }
 
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, bool are_owned) {

@@ -102,7 +102,7 @@ void ConstantStore::FailWithout(const std::string& name) const {
     Throw<PlanMismatch>("the plan file does not hold the constant '{}' in the form that is needed here",
                         Quotable(name, 200));
   }
-  Throw<InternalError>("the constant '{}' is not held in the layout that is needed", name);
+  Throw<InternalError>("the constant '{}' is not held in the layout that is needed", Quotable(name, 200));
 }
 
 void ConstantStore::ReleaseSources(const std::map<std::string, TensorType>& parameters) {

@@ -267,7 +267,7 @@ std::shared_ptr<const Plan> MakePlan(const BoundModel& model) {
   Preparation preparation{model.prepared, model.options.mode, ReferenceRunner()};
   if (model.is_optimized) OptimizeForShapes(preparation);
   RequireTypes(preparation.model);
-  return Compile(preparation.model, model.options, model.store);
+  return Compile(preparation.model, model.options, model.store, model.constants_again);
 }
 
 std::vector<NodeEntry> OperatorOutputs(const Graph& graph) {

@@ -39,6 +39,7 @@ struct BoundModel {
   bool is_optimized = false;
   bool assumes_ranks = false;  // see Preparation
   std::shared_ptr<ConstantStore> store = nullptr;
+  ConstantSource constants_again = nullptr;  // of what the store has released
 };
 
 // Throws ArgumentError that lists the variables without an array or a type.

@@ -49,26 +49,13 @@ struct Executor::Parts {
   Symbol as_converted = {};
   std::string machine = "any";  // as in BindOptions; "any" where no machine's times decide
   std::string note = {};        // of a plan file
-  // Binds the model anew and gives its constants; null: there is no source.
-  std::function<std::shared_ptr<onednn::ConstantStore>()> constants_again = nullptr;
-
-  // The plan, with constants that were released where they are needed again.
-  std::shared_ptr<const onednn::Plan> MakePlan() const {
-    try {
-      return onednn::MakePlan(model);
-    } catch (const PlanMismatch&) {
-      if (!constants_again) throw;
-    }
-    onednn::TakeConstants(*constants_again(), model.store.get());
-    return onednn::MakePlan(model);
-  }
 };
 
 struct Executor::State {
   explicit State(Parts given)
       : parts(std::move(given)),
         ignored_names(onednn::IgnoredVariables(parts.model.given.graph())),
-        plan(parts.MakePlan()),
+        plan(onednn::MakePlan(parts.model)),
         session(plan) {}
 
   Parts parts;
@@ -97,7 +84,7 @@ Executor::Parts Executor::PartsOf(const Symbol& symbol, const ModelParams& param
               given.machine == nullptr ? "any" : options.machine};
   if (options.source) {
     ReleaseSources(onednn::ParameterTypes(parts.model.prepared), parts.model.store.get());
-    parts.constants_again = [symbol, input_types, options] {
+    parts.model.constants_again = [symbol, input_types, options] {
       BindOptions again = options;
       again.source = nullptr;
       again.tune = again.monitor = false;
@@ -170,8 +157,7 @@ std::unique_ptr<Executor> Executor::Reshape(const std::map<std::string, Shape>& 
                  std::move(monitored),
                  parts.as_converted,
                  parts.machine,
-                 parts.note,
-                 parts.constants_again};
+                 parts.note};
   };
   std::shared_ptr<const Parts> monitored;
   const Parts& own = state_->parts;

@@ -1,6 +1,7 @@
 """Which arrays hold what a file holds: executors keep the file instead, and read it again for a copy."""
 
 import os
+import stat
 import weakref
 from typing import NamedTuple
 
@@ -13,52 +14,67 @@ class WatchedFile:
     """A file as it was when it was read. It is told from others by its size and SHA-256."""
 
     _use = "an executor was made from it"
+    _what = "which an executor is made from"
 
     def __init__(self, path):
         self.path = os.path.abspath(os.fsdecode(encoded(path)))
-        self._stamp, self._sha256 = _stamp(self.path), None
+        self._stamp, self._sha256 = self._found(), None
 
-    def sha256(self):
-        """The SHA-256 of its contents."""
+    @classmethod
+    def known(cls, path, facts):
+        """The file that had these facts."""
+        file = cls.__new__(cls)
+        file.path, file._sha256 = path, facts["sha256"]
+        file._stamp = facts["size"], facts["mtime_ns"]
+        return file
+
+    def facts(self):
+        """{'size', 'mtime_ns', 'sha256'}"""
+        self.require_unchanged()
         self._sha256 = self._sha256 or _sha256(self.path)
-        return self._sha256
+        return {"size": self._stamp[0], "mtime_ns": self._stamp[1], "sha256": self._sha256}
+
+    def is_changed(self):
+        """Whether the file is another one by now. Raises ArgumentError where it is gone."""
+        found = self._found()
+        if self._stamp is not None and found[: len(self._stamp)] == self._stamp:
+            return False
+        if self._sha256 is None or (self._stamp and found[0] != self._stamp[0]) or _sha256(self.path) != self._sha256:
+            return True
+        self._stamp = found
+        return False
 
     def require_unchanged(self):
         """Raises ArgumentError where the file is not what it was."""
-        found = _stamp(self.path)
-        if found == self._stamp:
-            return
-        if self._sha256 is None or _sha256(self.path) != self._sha256:
+        if self.is_changed():
             raise ArgumentError(f"'{self.path}' has changed since {self._use}; load it again and make another executor")
-        self._stamp = found
+
+    def _found(self):
+        """What changes with the file's contents, for all that this process can see cheaply: (size, time, inode)."""
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            raise ArgumentError(f"cannot read '{self.path}', {self._what}: {error.strerror}") from None
+        if not stat.S_ISREG(found.st_mode):
+            raise ArgumentError(f"cannot read '{self.path}', {self._what}: not a regular file")
+        return found.st_size, found.st_mtime_ns, found.st_ino
 
     def __getstate__(self):
         """The file's name, and the SHA-256 of its contents, which says whether another process finds the same."""
-        self.require_unchanged()
-        return {"path": self.path, "_stamp": None, "_sha256": self.sha256()}
+        return {"path": self.path, "_stamp": None, "_sha256": self.facts()["sha256"]}
 
 
 class ParameterFile(WatchedFile):
     """A parameter file that `amp.load` read."""
 
     _use = "an executor was bound to its parameters"
+    _what = "which an executor has its parameters from"
 
     def read(self):
         """{name: NDArray}. Raises ArgumentError where the file is not what it was."""
         self.require_unchanged()
         named = _core.load_params(encoded(self.path))
         return {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in named}
-
-
-def _stamp(path):
-    """What changes with a file's contents, for all that this process can see cheaply."""
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        raise ArgumentError(
-            f"cannot read '{path}', which an executor has its parameters from: {error.strerror}"
-        ) from None
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _sha256(path):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._model_files import find_model
+from .._options.executor import PLAIN, require_options
 from .._paths import encoded
 from ..base import ArgumentError, GraphError, PlanMismatch, dtype_name
 from ..checkpoint import load
@@ -22,15 +23,28 @@ class Source(NamedTuple):
 
     symbol: str
     params: str
-    facts: dict[str, Any]  # "input_types", "options", and of each file "size", "mtime_ns" and "sha256"
+    files: dict[str, dict[str, Any]]  # what WatchedFile.facts says of both
+    input_types: dict[str, Any]  # {name: (dtype or None, shape or None)}
+    options: dict[str, Any]
 
     def is_changed(self):
         """Whether a file is there and is not what it was. Raises nothing for files that are gone."""
-        return any(_is_changed(path, self.facts[path]) for path in (self.symbol, self.params) if os.path.exists(path))
+        found = [path for path in (self.symbol, self.params) if os.path.exists(path)]
+        return any(WatchedFile.known(path, self.files[path]).is_changed() for path in found)
 
     def model(self):
         """(Symbol, arguments, auxiliary states). Raises ArgumentError and GraphError as `amp.load` does."""
         return load(self.symbol, self.params)
+
+    def note(self):
+        """What a plan file keeps of it, as JSON. Raises ArgumentError for options that are no JSON."""
+        try:
+            return json.dumps(self._asdict())
+        except TypeError:
+            raise ArgumentError(
+                "source: this executor has options that a file cannot hold (arrays, patterns or functions); convert "
+                "the model, save it with amp.save_checkpoint, and make the executor of those files"
+            ) from None
 
 
 def source_files(source):
@@ -50,14 +64,15 @@ def note_of(source, origin):
     types = {name: _json_of_type(*of_input) for name, of_input in origin.input_types.items()}
     for name, shape in (origin.shapes or {}).items():
         types[name] = [types[name][0], [int(dim) for dim in shape]]
-    facts = {"input_types": types, "options": origin.options, **{path: _facts_of(path) for path in files}}
-    try:
-        return json.dumps({"symbol": files[0], "params": files[1], "facts": facts})
-    except TypeError:
-        raise ArgumentError(
-            "source: this executor has options that a file cannot hold (arrays, patterns or functions); convert the "
-            "model, save it with amp.save_checkpoint, and make the executor of those files"
-        ) from None
+    return Source(*files, _facts_of(files), types, origin.options).note()
+
+
+def _facts_of(files):
+    return {path: WatchedFile(path).facts() for path in files}
+
+
+def _json_of_type(dtype, shape):
+    return [None if dtype is None else dtype_name(dtype), shape and [int(dim) for dim in np.atleast_1d(shape)]]
 
 
 def _require_source(origin, symbol, params):
@@ -74,40 +89,40 @@ def _require_source(origin, symbol, params):
 def source_of(note, source=None):
     """The Source of a plan file's note, with other files where the caller names them; None without one.
 
-    Raises GraphError for a note that is none.
+    Raises GraphError for a note that is none: whoever wrote the file may have written anything.
     """
-    if not note:
-        return None
     try:
-        found = json.loads(note)
+        found = json.loads(note or "{}")
         if "symbol" not in found:
             return None
-        made = Source(str(found["symbol"]), str(found["params"]), dict(found["facts"]))
-        shapes = {name: (dtype, shape and tuple(shape)) for name, (dtype, shape) in made.facts["input_types"].items()}
-        options = dict(made.facts["options"])
+        made = _checked(Source(**{name: found[name] for name in Source._fields}))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise GraphError(f"the plan file's note of its source cannot be read: {error}") from None
-    facts = {**made.facts, "input_types": shapes, "options": options}
+        raise GraphError(
+            f"the plan file's note of its source cannot be read: {type(error).__name__}: {error}"
+        ) from None
     if source is None:
-        return made._replace(facts=facts)
+        return made
     files = source_files(source)
-    return Source(*files, {**facts, **{path: _facts_of(path) for path in files}})
+    return made._replace(symbol=files[0], params=files[1], files=_facts_of(files))
 
 
-def _json_of_type(dtype, shape):
-    return [None if dtype is None else dtype_name(dtype), shape and [int(dim) for dim in np.atleast_1d(shape)]]
-
-
-def _facts_of(path):
-    status = os.stat(path)
-    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": WatchedFile(path).sha256()}
-
-
-def _is_changed(path, known):
-    status = os.stat(path)
-    if (status.st_size, status.st_mtime_ns) == (known["size"], known["mtime_ns"]):
-        return False
-    return status.st_size != known["size"] or WatchedFile(path).sha256() != known["sha256"]
+def _checked(source):
+    """A Source of JSON. Raises TypeError, ValueError or KeyError for one that `Source.note` would not write."""
+    for path in (source.symbol, source.params):
+        facts = source.files[path]
+        if not isinstance(path, str) or not all(isinstance(facts[key], int) for key in ("size", "mtime_ns")):
+            raise TypeError("files")
+        if not isinstance(facts["sha256"], str):
+            raise TypeError("files")
+    types = {}
+    for name, (dtype, shape) in source.input_types.items():
+        if dtype is not None:
+            dtype_name(dtype)
+        if shape is not None and not all(isinstance(size, int) and not isinstance(size, bool) for size in shape):
+            raise TypeError("input_types")
+        types[name] = dtype, None if shape is None else tuple(shape)
+    require_options(source.options, PLAIN, "options")
+    return source._replace(input_types=types)
 
 
 class PlanFile(WatchedFile):
@@ -135,7 +150,7 @@ class PlanOrigin(NamedTuple):
         """The extension's executor, loaded again."""
         return self.file.load(self.mmap, False)
 
-    def source_for(self, error):
+    def required_source(self, error):
         """The source, where the plan file has not all constants for some shapes. Raises the error without one."""
         if self.source is None:
             raise PlanMismatch(f"{error}: other shapes need its source; pass source= to Executor.load") from None

@@ -22,16 +22,21 @@ class ShapedPlans:
         self._types, self._ignored, self._outputs = types, ignored, outputs
         self._bind, self._count = bind, count
         self._plans = OrderedDict()  # {shapes: executor}, the last used one at the end
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the plans
+        self._making = threading.Lock()  # one plan is made after the other; known sizes do not wait for it
 
     def __getattr__(self, name):
         return getattr(self._last(), name)
 
     def _last(self):
+        plan = self._newest()
+        if plan is None:
+            raise ArgumentError("sizes of inputs are not known yet: call the executor, then ask")
+        return plan
+
+    def _newest(self):
         with self._lock:
-            if self._plans:
-                return next(reversed(self._plans.values()))
-        raise ArgumentError("sizes of inputs are not known yet: call the executor, then ask")
+            return next(reversed(self._plans.values()), None)
 
     def input_names(self):
         return list(self._types)
@@ -46,16 +51,20 @@ class ShapedPlans:
         return list(self._types.values())
 
     def run(self, arrays):
-        return self._plan_for(arrays).run(arrays)
+        plan, arrays = self._plan_for(arrays)
+        return plan.run(arrays)
 
     def run_into(self, arrays, outputs):
-        self._plan_for(arrays).run_into(arrays, outputs)
+        plan, arrays = self._plan_for(arrays)
+        plan.run_into(arrays, outputs)
 
     def run_monitored(self, callback, arrays):
-        return self._plan_for(arrays).run_monitored(callback, arrays)
+        plan, arrays = self._plan_for(arrays)
+        return plan.run_monitored(callback, arrays)
 
     def profile(self, arrays, runs):
-        return self._plan_for(arrays).profile(arrays, runs)
+        plan, arrays = self._plan_for(arrays)
+        return plan.profile(arrays, runs)
 
     def reshape(self, shapes):
         """The extension's executor for known shapes."""
@@ -78,28 +87,41 @@ class ShapedPlans:
         return ""  # `bind` tells it
 
     def _plan_for(self, arrays):
-        shapes = self._checked(arrays)
+        """(the plan for arrays, the arrays as NDArrays)"""
+        arrays = self._checked(arrays)
+        shapes = tuple(tuple(array.shape) for array in arrays)
+        plan = self._known(shapes)
+        if plan is None:
+            with self._making:
+                plan = self._known(shapes) or self._kept(shapes, self._made_for(shapes))
+        return plan, arrays
+
+    def _known(self, shapes):
         with self._lock:
-            plan = self._plans.get(shapes)
-            if plan is None:
-                plan = self._plans[shapes] = self._made_for(shapes)
-                if len(self._plans) > self._count:
-                    self._plans.popitem(last=False)
+            if shapes not in self._plans:
+                return None
             self._plans.move_to_end(shapes)
+            return self._plans[shapes]
+
+    def _kept(self, shapes, plan):
+        with self._lock:
+            self._plans[shapes] = plan
+            if len(self._plans) > self._count:
+                self._plans.popitem(last=False)
         return plan
 
     def _made_for(self, shapes):
-        if self._plans:
-            return next(reversed(self._plans.values())).reshape(dict(zip(self._types, shapes)))
-        types = {name: (dtype, shape) for (name, (dtype, _)), shape in zip(self._types.items(), shapes)}
-        return self._bind(types)
+        base = self._newest()
+        if base is not None:
+            return base.reshape(dict(zip(self._types, shapes)))
+        return self._bind({name: (dtype, shape) for (name, (dtype, _)), shape in zip(self._types.items(), shapes)})
 
     def _checked(self, arrays):
-        """The shapes of arrays. Raises ArgumentError for every one that does not fit."""
-        shapes, problems = [], []
+        """The arrays as NDArrays. Raises ArgumentError for every one that does not fit."""
+        found, problems = [], []
         for (name, (dtype, pattern)), array in zip(self._types.items(), arrays):
             array = array_of(array, f"input '{name}'")
-            shapes.append(tuple(array.shape))
+            found.append(array)
             if array.dtype != dtype or not _fits(array.shape, pattern):
                 problems.append(
                     f"\n  input '{name}': expected {dtype_name(dtype)} {pattern}, where None is any size, got "
@@ -107,7 +129,7 @@ class ShapedPlans:
                 )
         if problems:
             raise ArgumentError(f"the arrays do not fit the bound model:{''.join(problems)}")
-        return tuple(shapes)
+        return found
 
 
 def _fits(shape, pattern):
