@@ -93,6 +93,8 @@ def source_of(note, source=None):
     """
     try:
         found = json.loads(note or "{}")
+        if not isinstance(found, dict):
+            raise TypeError("expected an object")
         if "symbol" not in found:
             return None
         made = _checked(Source(**{name: found[name] for name in Source._fields}))

@@ -202,6 +202,38 @@ def test_the_source_has_to_be_what_the_executor_was_made_of(tmp_path):
     assert not (tmp_path / "x.plan").exists()
 
 
+def _lies_of_notes(note):
+    """Notes that `save` would not write."""
+    yield from ("1", "null", "[1]", "{", '{"symbol": 1}', '{"symbol": "x"}')
+    for change in (
+        {"files": {}},
+        {"files": None},
+        {"symbol": "/dev/zero"},
+        {"options": {"xyz": 1}},
+        {"options": {"sym": 1}},
+        {"options": {"input_dtypes": {}}},
+        {"options": {"grad_req": "write"}},
+        {"options": [1]},
+        {"input_types": {"data": ["float33", [1]]}},
+        {"input_types": {"data": ["float32", ["x"]]}},
+        {"input_types": {"data": 5}},
+    ):
+        yield json.dumps({**note, **change})
+    zero = {"size": 0, "mtime_ns": 0, "sha256": ""}
+    yield json.dumps({**note, "symbol": "/dev/zero", "files": {**note["files"], "/dev/zero": zero}})
+
+
+def test_forged_notes_are_refused(tmp_path):
+    """A note names files and options: whoever wrote the plan may have written anything."""
+    run, path, _ = saved(tmp_path, "dense", source=True)
+    note = json.loads(run.load(path)._handle.note())
+    for lie in _lies_of_notes(note):
+        run._handle.save(os.fsencode(path), lie)
+        with pytest.raises(amp.Error) as raised:
+            amp.Executor.load(path)
+        assert not isinstance(raised.value, amp.InternalError), lie
+
+
 def test_other_shapes(tmp_path):
     run, path, data = saved(tmp_path, source=True)
     half = {name: array[:3] for name, array in data.items()}

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import threading
 import weakref
 from pathlib import Path
 
@@ -107,6 +108,27 @@ def test_arrays_of_the_caller_may_change_after_binding(files):
         array[...] = 7
     for mine, its in zip(before, results(run, data), strict=True):
         np.testing.assert_array_equal(mine, its)
+
+
+def test_threads_reshape_one_executor(files):
+    """Each plan needs constants that the others release."""
+    names, data = files
+    run, errors = amp.Executor(*amp.load(*names), shapes_of(data)), []
+
+    def work(first):
+        for i in range(20):
+            small = {name: array[: 1 + (first + i) % 4] for name, array in data.items()}
+            try:
+                results(run.reshape(shapes_of(small)), small)
+            except Exception as error:
+                errors.append(repr(error))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
 
 
 def test_open_takes_every_option(files):
