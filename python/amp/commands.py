@@ -268,7 +268,7 @@ def _add_operators(commands):
 
 
 def _add_compile(commands):
-    summary = "Bind a model and write a plan file, from which it is bound again in a blink (docs/serving.md)."
+    summary = "Bind a model and write a plan file, from which it is bound again at once (docs/serving.md)."
     command = _add_command(commands, "compile", compiling.compile_model, summary)
     _add_model(command)
     _add_types(command)

@@ -180,7 +180,7 @@ class Executor(BoundModel):
         return reshaped
 
     def save(self, path: Path, source: Path | tuple[Path, Path] | None = None) -> None:
-        """Writes a plan file, from which `Executor.load` makes this executor again in a blink: nothing is packed twice.
+        """Writes a plan file, from which `Executor.load` makes this executor again at once: nothing is packed twice.
 
         It holds the graph as it was prepared, what was chosen, and the constants that steps read, in their layouts. It
         fits CPUs with the same instruction sets, and this build of the package. `source`, a prefix or (symbol file,
@@ -217,7 +217,7 @@ class Executor(BoundModel):
         input_dtypes: DTypes | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> Executor:
-        """The executor of a model's files, whose parameters nobody else holds: with less memory than `amp.load` takes.
+        """The executor of a model's files, whose parameters it alone holds: with less memory than `amp.load` takes.
 
         The arguments are those of `amp.load` and of the constructor. `reshape` may read the parameter file again, and
         raises ArgumentError where it has changed.
@@ -250,7 +250,7 @@ class Executor(BoundModel):
             where these files have changed since; by default what `save` was given. It then takes as long as the first
             time, and a warning says why.
         mmap: whether constants stay in the file, whose pages processes share; by default where the file belongs to this
-            user or root and nobody else may write to it. A mapped file must not be changed in place.
+            user or root and no other user may write to it. A mapped file must not be changed in place.
         verify: whether to compare all constants with their checksums, which reads the whole file.
 
         Raises GraphError for a file that is no plan or is damaged, and PlanMismatch where it was made by another build

@@ -22,7 +22,7 @@ namespace amp::onednn {
 class ConstantStore;
 
 // A store that holds the parameters of a model, to be shared by all its plans.
-// `are_owned`: nobody else changes the arrays, so what needs no packing is not copied.
+// `are_owned`: the caller does not change the arrays, so what needs no packing is not copied.
 std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, bool are_owned = false);
 // Plans of this store keep what their steps read and nothing else. Compile can have the rest again.
 void ReleaseSources(const std::map<std::string, TensorType>& parameters, ConstantStore* store);

@@ -23,7 +23,7 @@ struct PackedConstant {
 
 class ConstantStore {
  public:
-  // Row-major arrays; a name that is there already keeps what it has. `are_owned`: nobody else changes them.
+  // Row-major arrays; a name that is there already keeps what it has. `are_owned`: the caller does not change them.
   void AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned = false);
   // From here on plans keep what their steps read and nothing else: what other constants are made from can be had
   // again. `parameters` are all of the model's, by value name.
@@ -33,7 +33,7 @@ class ConstantStore {
   // not use is forgotten again.
   void TakeFrom(const ConstantStore& other);
   void Add(const std::string& name, PackedConstant constant);
-  // From a plan file. Nobody changes its bytes.
+  // From a plan file, whose bytes do not change.
   void AddStored(StoredConstant constant);
   // A constant that the model has, with or without data here. Where they are needed and not here, there is a
   // PlanMismatch.
@@ -52,7 +52,7 @@ class ConstantStore {
 
   // Copies the constant into memory of its own where it is borrowed.
   PackedConstant Own(const std::string& name, const Desc& layout);
-  // Throws because the data of a constant are needed and not there: a PlanMismatch where they come from a plan file.
+  // Throws because the data of a constant are missing: a PlanMismatch where they come from a plan file.
   [[noreturn]] void FailWithout(const std::string& name) const;
 
   // Forgets what no plan holds any more, where it can be had again.

@@ -46,7 +46,7 @@ bool IsSafeToMap(int descriptor) {
   return type == SQUASHFS_MAGIC || type == kErofs || type == ISOFS_SUPER_MAGIC || type == CRAMFS_MAGIC;
 }
 
-// Whether nobody but this user and root may write to the file.
+// Whether only this user and root may write to the file.
 bool IsOurs(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return false;

@@ -16,8 +16,8 @@ std::string ReadFile(const std::string& path);
 // Which files are mapped instead of read.
 enum class MapRule : std::uint8_t {
   kNever,
-  kIfFixed,  // those that nobody can shorten or change
-  kIfOurs,   // those, and files of this user or of root that nobody else may write to, as programs map libraries
+  kIfFixed,  // those that cannot be shortened or changed
+  kIfOurs,   // those, and files of this user or of root that no other user may write to, as programs map libraries
 };
 
 // Sequential reads from a regular file or from memory that never go past its end.

@@ -38,14 +38,14 @@ class Executor {
   // Binds the model for other input shapes (names left out keep theirs); packed weights are shared. The original stays.
   std::unique_ptr<Executor> Reshape(const std::map<std::string, Shape>& input_shapes) const;
 
-  // Writes a plan file: the bound model with its packed constants, from which Load makes it again in a blink. `note` is
-  // for whoever loads it (JSON, or ""). Throws UnsupportedError for a monitored model and for loops or branches that
-  // read parameters, ArgumentError where the file cannot be written.
+  // Writes a plan file: the bound model with its packed constants, from which Load makes it again without packing.
+  // `note` is for whoever loads it (JSON, or ""). Throws UnsupportedError for a monitored model and for loops or
+  // branches that read parameters, ArgumentError where the file cannot be written.
   void Save(const std::string& path, const std::string& note = "") const;
   // From a plan file, which this build wrote on a CPU with the same instruction sets: else it throws PlanMismatch.
   // Other errors: GraphError for a file that is no plan or is damaged. `maps`: its constants stay in the file, which
-  // must not be cut short while the executor lives; by default so where nobody else may write to the file. `verifies`:
-  // all constants are compared with their checksums.
+  // must not be cut short while the executor lives; by default so where no other user may write to the file.
+  // `verifies`: all constants are compared with their checksums.
   static std::unique_ptr<Executor> Load(const std::string& path, std::optional<bool> maps = {}, bool verifies = false);
   // What Save was given with the file; "" for an executor that was not loaded.
   const std::string& note() const;

@@ -1,4 +1,4 @@
-// Plan files: a bound model with its packed constants, from which it is bound again in a blink. docs/serving.md
+// Plan files: a bound model with its packed constants, from which it is bound again at once. docs/serving.md
 // describes the format.
 //
 // A file holds no steps: the graph as it was prepared, what was chosen, and constants in the layouts that steps read.

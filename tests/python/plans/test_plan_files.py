@@ -108,7 +108,7 @@ def test_another_process_gets_the_same_bits(tmp_path):
             np.testing.assert_array_equal(mine, its)
 
 
-def test_constants_stay_in_the_file_where_nobody_else_writes_to_it(tmp_path):
+def test_constants_stay_in_the_file_that_no_other_user_may_write_to(tmp_path):
     _, path, data = saved(tmp_path)
 
     def is_mapped():

@@ -89,7 +89,7 @@ def test_a_file_that_changes_is_told_where_it_is_needed(files):
 
 
 def test_no_array_is_kept(files):
-    """Of `open` nobody has the parameters; of `amp.load` only the caller has."""
+    """After `open` no array is alive; after `amp.load` only the caller has them."""
     names, data = files
     sym, args, aux = amp.load(*names)
     run = amp.Executor(sym, args, aux, shapes_of(data))
