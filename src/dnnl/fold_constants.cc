@@ -131,7 +131,7 @@ class Folder {
       const bool reads_again = is_own || KeepsInput(step, root);
       if (!reads_again) consumed_.push_back(value(root).name);
       if (!reads_again || is_own_[root]) continue;
-      read_again_.push_back(root);
+      read_again_.insert(root);
       if (is_own) made_again_from_.insert(root);
     }
   }
@@ -148,7 +148,7 @@ class Folder {
       const ValueId root = program_.RootOf(v);
       const bool is_last =
           last_use_[root] == index && !read_in_runs_.contains(root) && !outputs_.contains(root) && !is_own_[root];
-      if (!is_last || std::find(read_again_.begin(), read_again_.end(), root) != read_again_.end()) continue;
+      if (!is_last || read_again_.contains(root)) continue;
       program_.constants[root] = nullptr;
       store_->Release(value(root).name, program_.TypeOf(root), program_.layouts[root]);
     }
@@ -207,7 +207,7 @@ class Folder {
   std::vector<bool> is_read_;          // by step: whether some output depends on it
   std::vector<bool> is_own_;           // by value: a constant of this plan alone
   std::vector<std::string> consumed_;  // constants that folded steps read, or others hold
-  std::vector<ValueId> read_again_;    // constants that the next plan may need as they are
+  std::set<ValueId> read_again_;       // constants that the next plan may need as they are
   std::set<ValueId> made_again_from_;  // those from which each plan makes constants of its own
 };
 
