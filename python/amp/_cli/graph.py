@@ -8,7 +8,8 @@ import sys
 import warnings
 from typing import NamedTuple
 
-from .._options.conversion import TARGETS
+from .._model_files import find_model
+from .._options.checks import TARGETS
 from ..base import ArgumentError, dtype_name
 from ..executor import Executor
 from . import drawing, models, outputs
@@ -47,7 +48,7 @@ class Graph(NamedTuple):
 def show(options):
     """`amp show`"""
     output = outputs.output_file(options.output, [".html", ".svg", ".dot"], options.force)
-    files = models.find_model(options.model, options.params, options.epoch)
+    files = find_model(options.model, options.params, options.epoch)
     found = graph_of(models.load(files), *types_of(options), options.machine, os.path.basename(files.symbol))
     outputs.write_text(output, _text(found, os.path.splitext(output)[1]))
     casts = sum(node.is_cast for node in found.nodes)

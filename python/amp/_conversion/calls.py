@@ -2,7 +2,8 @@
 
 from .. import _core
 from .._arrays import readable_dict
-from .._options.conversion import TARGETS, by_name, checked_options, declared_dtype, is_float, is_one_dtype
+from .._options.checks import TARGETS, by_name, declared_dtype, is_float, is_one_dtype
+from .._options.conversion import checked_options
 from ..base import ArgumentError, GraphError, dtype_name, log
 from ..sym import Symbol, Variable, amp_cast
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..base import ArgumentError, did_you_mean
-from .conversion import check_options, machine_name
+from .checks import machine_name
+from .conversion import check_options
 from .signatures import description
 
 if TYPE_CHECKING:

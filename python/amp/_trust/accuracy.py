@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._conversion.calls import converted_model, report_of
-from .._options.conversion import target_name
+from .._options.checks import target_name
 from ..base import ArgumentError, log
 from ..sym import Symbol
 from .data import batches, inputs_of_model

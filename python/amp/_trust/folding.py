@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._conversion.calls import converted_model, report_of
-from .._options.conversion import target_name
+from .._options.checks import target_name
 from ..base import ArgumentError
 from .sensitivity import sensitivity as sensitivity_of
 

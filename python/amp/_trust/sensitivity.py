@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._options.conversion import TARGETS
+from .._options.checks import TARGETS
 from .._paths import write_file
 from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .._options.conversion import target_name
+from .._options.checks import target_name
 
 if TYPE_CHECKING:
     from typing import Any

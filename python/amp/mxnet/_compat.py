@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _core, lists
-from .._options.conversion import target_name
+from .._options.checks import target_name
 from ..base import ArgumentError
 from ..sym.operators import near_matches
 

@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 
 from .. import _autocast, _core
-from .._options.conversion import check_options, target_name
+from .._options.checks import target_name
+from .._options.conversion import check_options
 from ..base import ArgumentError
 from ..sym import Variable
 from .gluon.trainer import Trainer

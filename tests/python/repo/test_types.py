@@ -13,7 +13,7 @@ import pytest
 
 import amp
 from amp import _core
-from amp._options import conversion, typed
+from amp._options import checks, conversion, typed
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -92,10 +92,10 @@ def test_files_for_type_checkers_are_those_of_the_tables():
 def test_types_of_options_are_those_of_the_checks():
     hints = typing.get_type_hints(typed.ConversionOptions)
     assert set(hints) == set(conversion.OPTIONS)
-    assert typing.get_args(hints["policy"]) == conversion.POLICIES
-    assert literals(hints["minimize"]) == conversion.MINIMIZED
-    assert literals(hints["preset"]) == conversion.PRESETS
-    assert literals(hints["categories"]) == conversion.CATEGORIES
+    assert typing.get_args(hints["policy"]) == checks.POLICIES
+    assert literals(hints["minimize"]) == checks.MINIMIZED
+    assert literals(hints["preset"]) == checks.PRESETS
+    assert literals(hints["categories"]) == checks.CATEGORIES
 
 
 def literals(hint):

@@ -9,7 +9,7 @@ import sys
 
 from ... import _autocast, lists
 from ..._conversion import calls
-from ..._options.conversion import declared_dtype, items_of
+from ..._options.checks import declared_dtype, items_of
 from ..._options.signatures import MXNETS, with_options
 from ...base import UnsupportedError
 from ...lists import (
