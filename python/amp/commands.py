@@ -289,12 +289,12 @@ def _add_compile(commands):
 
 
 def _add_binding(command):
-    """What a command that binds a model wants to know."""
-    _add_model(command)
+    """What a command that binds a model wants to know. Plans are bound: of them `options.binding` may not be given."""
+    of_model = _add_model(command)
     _add_data(command)
-    _add_precision(command)
-    _add_plan_options(command)
-    _add_threads(command)
+    how = [*of_model, *_add_precision(command), *_add_plan_options(command), _add_threads(command)]
+    flags = [(action.option_strings or [action.metavar])[0] for action in how]
+    command.set_defaults(binding=[(flag, action.dest, action.default) for flag, action in zip(flags, how)])
 
 
 def _add_run(commands):
@@ -395,10 +395,10 @@ def _add_demo(commands):
 
 def _add_model(command, text="a prefix (MODEL-symbol.json and the newest MODEL-NNNN.params) or a symbol file (.json)"):
     command.add_argument("model", metavar="MODEL", help=text)
-    command.add_argument(
-        "params", nargs="?", metavar="PARAMS", help="parameter file (default: the newest beside the symbol file)"
-    )
-    command.add_argument("--epoch", type=int, metavar="N", help="parameters of this epoch instead of the newest")
+    text = "parameter file (default: the newest beside the symbol file)"
+    params = command.add_argument("params", nargs="?", metavar="PARAMS", help=text)
+    text = "parameters of this epoch instead of the newest"
+    return [params, command.add_argument("--epoch", type=int, metavar="N", help=text)]
 
 
 def _add_types(command):
@@ -437,37 +437,38 @@ def _add_conversion(command):
 
 
 def _add_precision(command):
-    command.add_argument("--to", choices=TARGETS, help="convert before running")
-    command.add_argument("--emulate", action="store_true", help="convert even if the CPU has no such arithmetic")
+    text = "convert even if the CPU has no such arithmetic"
+    return [
+        command.add_argument("--to", choices=TARGETS, help="convert before running"),
+        command.add_argument("--emulate", action="store_true", help=text),
+    ]
 
 
 def _add_plan_options(command):
     """What says how a model runs."""
-    command.add_argument("--backend", choices=("onednn", "reference"), help="reference: obvious loops, to compare with")
-    command.add_argument(
-        "--mode", choices=("fast", "exact"), default="fast", help="exact: every node as if it ran alone"
-    )
-    command.add_argument(
-        "--machine", default="this", metavar="MACHINE", help="'this' (default), 'any', a class or a machine file"
-    )
-    command.add_argument(
-        "--tune", action="store_true", help="time kernels first, and keep the fastest in the machine's file"
-    )
-    _add_tiling(command)
+    backend, mode = "reference: obvious loops, to compare with", "exact: every node as if it ran alone"
+    machine = "'this' (default), 'any', a class or a machine file"
+    tune = "time kernels first, and keep the fastest in the machine's file"
+    return [
+        command.add_argument("--backend", choices=("onednn", "reference"), help=backend),
+        command.add_argument("--mode", choices=("fast", "exact"), default="fast", help=mode),
+        command.add_argument("--machine", default="this", metavar="MACHINE", help=machine),
+        command.add_argument("--tune", action="store_true", help=tune),
+        *_add_tiling(command),
+    ]
 
 
 def _add_threads(command):
-    command.add_argument("--threads", type=int, metavar="N", help="of a run (default: one per CPU)")
+    return command.add_argument("--threads", type=int, metavar="N", help="of a run (default: one per CPU)")
 
 
 def _add_tiling(command):
     """How dense layers and matrix products are summed."""
-    command.add_argument(
-        "--tiling-accum",
-        choices=("fp32", "bf16"),
-        help="sum products in tiles, and add up the tiles in this dtype (needs --tile-k)",
-    )
-    command.add_argument("--tile-k", type=int, metavar="N", help="products in a tile")
+    text = "sum products in tiles, and add up the tiles in this dtype (needs --tile-k)"
+    return [
+        command.add_argument("--tiling-accum", choices=("fp32", "bf16"), help=text),
+        command.add_argument("--tile-k", type=int, metavar="N", help="products in a tile"),
+    ]
 
 
 def _add_page(command, text):

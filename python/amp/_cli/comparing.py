@@ -2,6 +2,7 @@
 
 import os
 
+from .._model_files import find_model
 from .._trust.comparison import compare as compare_models
 from .._trust.sensitivity import sensitivity as sensitivity_of
 from ..base import ArgumentError
@@ -44,7 +45,7 @@ def _verdict(found, options):
 def sensitivity(options):
     """`amp sensitivity`"""
     written = options.output and outputs.output_file(options.output, [".html"], options.force)
-    files = models.find_model(options.model, options.params, options.epoch)
+    files = find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     with measuring():
         found = sensitivity_of(*model, data_of(options, model), samples=options.samples, target_dtype=options.to)

@@ -7,11 +7,11 @@ import os
 import time
 
 from .. import _core
-from .._execution.plan_files import note_of
+from .._execution.plan_files import note_of, source_of, why_unfit
 from .._facts_text import shape_text, size_text
 from .._model_files import find_model
 from .._paths import encoded
-from ..base import ArgumentError, GraphError, cpu_info
+from ..base import ArgumentError
 from ..executor import Executor
 from . import models, outputs
 from .inputs import refuse_missing, types_of
@@ -76,7 +76,7 @@ def image_spec(text):
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: expected MEAN,STD,LAYOUT, {_IMAGE}") from None
     is_right = len(spec["mean"]) in (1, 3) and len(spec["std"]) in (1, 3) and spec["layout"] in ("NCHW", "NHWC")
-    if not is_right or 0 in spec["std"]:
+    if not is_right or min(spec["std"]) <= 0:
         raise argparse.ArgumentTypeError(f"{text!r}: expected one or three means and deviations above 0, {_IMAGE}")
     return spec
 
@@ -96,21 +96,11 @@ def plan_facts(path, verifies):
     facts = json.loads(_core.describe_plan(encoded(path), verifies))
     nodes = json.loads(facts.pop("graph"))["nodes"]
     facts["operators"] = sum(node["op"] != "null" for node in nodes)
-    facts["source"] = _source(facts.pop("note"))
+    source = source_of(facts.pop("note"))
+    facts["source"] = source and {"symbol": source.symbol, "params": source.params}
+    facts["unfit"] = why_unfit(path)
     facts["verified"] = verifies
     return facts
-
-
-def _source(note):
-    if not note:
-        return None
-    try:
-        known = json.loads(note)
-        if "symbol" not in known:
-            return None
-        return {"symbol": str(known["symbol"]), "params": str(known["params"])}
-    except (ValueError, TypeError, KeyError) as error:
-        raise GraphError(f"the plan file's note of its source cannot be read: {error}") from None
 
 
 def plan_lines(facts):
@@ -124,9 +114,8 @@ def plan_lines(facts):
     threads = options["threads"]
     yield f"made for:     {made_for['cpu']}, {made_for['onednn_isa']}, {threads} thread{'' if threads == 1 else 's'}"
     yield f"made by:      amp {made_by['version']}, oneDNN {made_by['onednn']}"
-    fits = made_for["onednn_isa"] == cpu_info()["isa"]
-    if not fits:
-        yield f"              it does not fit this CPU ({cpu_info()['isa']})"
+    if facts["unfit"]:
+        yield f"              it does not fit here: {facts['unfit']}"
     source = facts["source"]
     yield f"source:       {source['symbol']} and {source['params']}" if source else "source:       none"
     if facts["verified"]:

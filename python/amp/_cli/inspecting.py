@@ -4,6 +4,7 @@ import os
 
 from .. import _core, inspection, report
 from .._facts_text import print_facts, size_text
+from .._model_files import find_model
 from ..base import ArgumentError
 from . import differences, models
 from .compiling import plan_facts, plan_lines
@@ -47,7 +48,7 @@ def _inspected(options):
         if os.path.getsize(options.model) == 0:
             raise ArgumentError(f"{options.model} is empty")
         return options.model, None
-    return models.find_model(options.model, options.params, options.epoch)
+    return find_model(options.model, options.params, options.epoch)
 
 
 # ---- why ----
@@ -72,7 +73,7 @@ def _record(options):
             return report.ConversionReport.load(options.model)
         except (ArgumentError, UnicodeDecodeError):
             pass  # a symbol file, then
-    model = models.load(models.find_model(options.model, options.params, options.epoch))
+    model = models.load(find_model(options.model, options.params, options.epoch))
     return converted_model(model, options)[-1]
 
 

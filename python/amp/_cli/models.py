@@ -3,7 +3,7 @@
 import os
 
 from .. import _core, checkpoint
-from .._model_files import find_model, symbol_file
+from .._model_files import find_model
 from .._paths import encoded
 from ..base import ArgumentError
 from ..executor import Executor
@@ -11,18 +11,6 @@ from ..inspection import is_symbol_file
 from ..sym.slots import inputs_of
 
 _SHOWN = 4  # names of a long list
-
-__all__ = [
-    "find_model",
-    "find_models",
-    "find_two",
-    "is_plan",
-    "load",
-    "load_plan",
-    "missing_inputs",
-    "some",
-    "symbol_file",
-]
 
 
 def find_models(names):
@@ -56,25 +44,17 @@ def is_plan(path):
 def load_plan(options):
     """The Executor of the plan file that `options.model` names.
 
-    Raises ArgumentError for options of `commands.add_binding` that say how a model is bound: a plan is.
+    Raises ArgumentError for options that say how a model is bound: a plan is.
     """
-    given = {
-        "PARAMS": options.params,
-        "--epoch": options.epoch,
-        "--to": options.to,
-        "--emulate": options.emulate,
-        "--backend": options.backend,
-        "--mode": options.mode != "fast",
-        "--machine": options.machine != "this",
-        "--tune": options.tune,
-        "--tiling-accum": options.tiling_accum,
-        "--tile-k": options.tile_k,
-        "--threads": options.threads,
-    }
-    refused = [name for name, value in given.items() if value not in (None, False)]
-    if refused:
-        raise ArgumentError(f"{options.model} is a plan, which is bound already: leave {', '.join(refused)} out")
+    refuse_binding(options, f"{options.model} is a plan, which is bound already")
     return Executor.load(options.model)
+
+
+def refuse_binding(options, why):
+    """Raises ArgumentError where one of `options.binding` is given, (flag, name, default) as `commands` has them."""
+    given = [flag for flag, name, default in options.binding if getattr(options, name) != default]
+    if given:
+        raise ArgumentError(f"{why}: leave {', '.join(given)} out")
 
 
 def load(files):

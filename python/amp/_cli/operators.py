@@ -4,7 +4,7 @@ import difflib
 import re
 
 from .. import _core, _unregistered, inspection
-from . import models
+from .._model_files import symbol_file
 from .outputs import print_json
 
 
@@ -39,7 +39,7 @@ def _first_sentence(doc):
 
 
 def _of_model(model):
-    path = models.symbol_file(model)
+    path = symbol_file(model)
     facts = inspection.describe(path)
     return [{**_row(name), "name": name, "count": count} for name, count in facts["operators"].items()]
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from .._facts_text import shape_text
+from .._model_files import find_model
 from ..base import ArgumentError, cpu_info, dtype_name
 from ..executor import Executor
 from . import models, outputs
@@ -79,7 +80,7 @@ def _bound(options):
     if models.is_plan(options.model):
         executor = models.load_plan(options)
         return (options.model,), executor, arrays_of_plan(options, executor)
-    files = models.find_model(options.model, options.params, options.epoch)
+    files = find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     arrays = arrays_of(options, model)
     return files, bound(model, arrays, options, _reduced(options), options.threads), arrays

@@ -183,6 +183,15 @@ def opened(path, source, mmap, verify):
     return handle, PlanOrigin(file, mmap, found)
 
 
+def why_unfit(path):
+    """Why a plan file does not fit this program and CPU; None where it does. Raises GraphError for a damaged file."""
+    try:
+        PlanFile(path).load(None, False)
+    except PlanMismatch as error:
+        return str(error)
+    return None
+
+
 def note_of_file(path):
     """The note of a plan file, which need not fit here."""
     return json.loads(_core.describe_plan(encoded(path), False))["note"]

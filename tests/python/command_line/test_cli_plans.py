@@ -57,7 +57,7 @@ def test_labels_and_images_are_for_a_service(model, tmp_path, capsys):
         found = parameters_of(amp.Executor.load(path)._handle.note())
         image = {"mean": [0.5], "std": [0.2, 0.3, 0.4], "layout": "NCHW"}
         assert found == {"labels": ["cat", "dog"], "image": image}
-    for text in ("0.5", "0.5,0,NCHW", "x,1,NCHW", "1/2,1,NCHW", "1,1,CHW", "nan,1,NCHW"):
+    for text in ("0.5", "0.5,0,NCHW", "x,1,NCHW", "1/2,1,NCHW", "1,1,CHW", "nan,1,NCHW", "0.5,-0.2,NCHW"):
         with pytest.raises(SystemExit):
             commands.parse([str(a) for a in [*arguments, "--image", text]])
     labels.write_bytes(b"\xff\xfe")
@@ -69,8 +69,10 @@ def test_labels_and_images_are_for_a_service(model, tmp_path, capsys):
 def test_inspect(plan, capsys):
     code, text, _ = run(capsys, "inspect", plan, "--verify")
     assert code == 0 and "data 8x3x12x12 float32" in text and "1 thread" in text and "checksums" in text
+    assert "does not fit" not in text
     facts = json.loads(run(capsys, "inspect", plan, "--json")[1])
     assert facts["constants"] > 0 and facts["verified"] is False and facts["operators"] == 11
+    assert facts["unfit"] is None
     content = bytearray(plan.read_bytes())
     content[-70] ^= 1
     plan.unlink()
@@ -90,11 +92,22 @@ def test_a_plan_runs_as_its_model(model, plan, tmp_path, capsys):
     assert run(capsys, "profile", plan, "--runs", 1)[0] == 0
 
 
+def test_all_that_says_how_a_model_is_bound_is_refused(plan, capsys):
+    """Whoever adds such an option need not know of plans."""
+    how = "x.params --epoch 1 --to bfloat16 --emulate --backend reference --mode exact --machine any --tune"
+    how += " --tiling-accum bf16 --tile-k 8 --threads 2"
+    code, _, error = run(capsys, "run", plan, *how.split())
+    names = "PARAMS, --epoch, --to, --emulate, --backend, --mode, --machine, --tune"
+    names += ", --tiling-accum, --tile-k, --threads"
+    assert code == 2 and error == f"amp: error: {plan} is a plan, which is bound already: leave {names} out\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["run", "PLAN", "--to", "bfloat16"],
         ["run", "PLAN", "--threads", "2"],
+        ["profile", "PLAN", "--tiling-accum", "bf16", "--tile-k", "8"],
         ["run", "PLAN", "--random", "other=8x3x12x12"],
         ["run", "PLAN", "--random", "data=1x3x12x12"],
         ["inspect", "PLAN", "--shape", "data=1x3x12x12"],

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import amp
+from amp.__main__ import main
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "trust")]
 from control_flow_nodes import foreach  # noqa: E402
@@ -142,12 +143,14 @@ def test_a_file_that_is_replaced_does_not_change_who_uses_it(tmp_path):
     ("group", "key"),
     [("made_by", "version"), ("made_by", "build"), ("made_by", "onednn"), ("made_for", "own_isa")],
 )
-def test_plans_of_others_do_not_fit(tmp_path, group, key):
+def test_plans_of_others_do_not_fit(tmp_path, capsys, group, key):
     _, path, _ = saved(tmp_path)
     forged(path, lambda header: header[group].update({key: "another"}))
     with pytest.raises(amp.PlanMismatch) as raised:
         amp.Executor.load(path)
     assert "another" in str(raised.value) and isinstance(raised.value, amp.ArgumentError)
+    assert main(["inspect", str(path)]) == 0
+    assert f"it does not fit here: {raised.value}\n" in capsys.readouterr().out
 
 
 def test_a_source_takes_the_place_of_a_plan_that_does_not_fit(tmp_path):
