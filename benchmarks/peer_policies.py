@@ -16,6 +16,7 @@ import numpy as np
 import amp
 
 from .compare.networks import NETWORKS, inputs_of, parameters_of, symbol_of
+from .low_operators import operators_of
 
 MACHINE = "avx512_bf16_fast"
 # {name: options of a conversion}; sources are what each program does where it is told nothing.
@@ -44,20 +45,10 @@ class Network:
         """(casts, kept operators of all, error, relative time) of a conversion with these options."""
         data = {"data": self.inputs} if "limits" in options else {}
         *low, report = self._converted(return_report=True, **data, **options)
-        kept, count = self._kept(low)
+        touched, every = operators_of(low, self.inputs)
+        kept = sum(name not in touched for name in every)
         time = self._predicted(low) / self._time_in_float32
-        return report.totals["casts"]["run_time"], f"{kept} of {count}", f"{self._error(low):.1e}", f"{time:.2f}"
-
-    def _kept(self, low):
-        internals = low[0].get_internals()
-        known = {name: array.dtype for name, array in {**low[1], **low[2]}.items()}
-        known |= {name: array.dtype for name, array in self.inputs.items()}
-        dtypes = dict(
-            zip(internals.list_outputs(), (np.dtype(dtype).name for dtype in internals.infer_type(**known)[1]))
-        )
-        nodes = [node for node in _nodes_of(low[0]) if node["op"] not in ("null", "amp_cast")]
-        touched = [{dtypes.get(name, "") for name in (*node["reads"], *node["writes"])} for node in nodes]
-        return sum("bfloat16" not in names for names in touched), len(nodes)
+        return report.totals["casts"]["run_time"], f"{kept} of {len(every)}", f"{self._error(low):.1e}", f"{time:.2f}"
 
     def _converted(self, **options):
         return amp.convert_model(*self.model, cast_params_offline=True, fold_batch_norm=True, **options)
@@ -82,15 +73,6 @@ class Network:
     def _error(self, low):
         squares = [np.mean((b - a) ** 2) / np.mean(a**2) for a, b in zip(self._float32, self._outputs(low))]
         return float(np.sqrt(np.average(squares, weights=[a.size for a in self._float32])))
-
-
-def _nodes_of(symbol):
-    """Nodes with the names of the tensors that they read and write."""
-    from amp._trust.graph import Graph
-
-    graph = Graph(symbol)
-    for i, node in enumerate(graph.nodes):
-        yield {"op": node.op, "reads": list(map(graph.name_of, node.inputs)), "writes": graph.outputs[i]}
 
 
 def main():

@@ -10,7 +10,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
-from ._conversion.calls import converted_model, converted_symbol, report_of
+from ._conversion.calls import add_parameter_facts, converted_model, converted_symbol, report_of
 from ._options.conversion import OF_MODELS, problems_of_models
 from ._options.signatures import MXNETS, with_options
 from .sym import Symbol
@@ -113,20 +113,22 @@ def convert_model(
         converted_model(*first, problems=problems, **options)  # raises, with what else is wrong
     if all(given is None for given in of_models.values()):
         model, data = converted_model(*first, report=return_report, **options), None
-        report = report_of(model, arg_params) if return_report else None
+        report = report_of(model) if return_report else None
     else:
-        model, report, data = _converted_on_data(first, of_models, options, verify, return_report)
+        model, report, data = _converted_on_data(first, of_models, options, return_report)
     converted = Symbol(model["symbol"]), model["arguments"], model["auxiliary_states"]
     if verify:
         converted, facts = verified(first, converted, data, on_failure)
         if return_report:
             report._facts["verified"] = facts
     if return_report:
+        if arg_params is not None:
+            add_parameter_facts(report, model, arg_params)
         report._took = begin.until_now()
     return (*converted, report) if return_report else converted
 
 
-def _converted_on_data(first, of_models, options, verify, return_report):
+def _converted_on_data(first, of_models, options, return_report):
     """(what `converted_model` returns, its report, data that may be read once more)."""
     accuracy, limits, data, sensitivity = (of_models[name] for name in OF_MODELS)
     ranges = None
@@ -144,12 +146,11 @@ def _converted_on_data(first, of_models, options, verify, return_report):
         model, report = convert_to_target(first, accuracy, data, sensitivity, **options)
     elif data is None and sensitivity is None:
         model = converted_model(*first, report=True, **options)
-        report = report_of(model, first[1])
+        report = report_of(model)
     else:
         from ._trust.folding import convert_with_better_rounding
 
-        is_required = not (verify or return_report or limits is not None)
-        model, report = convert_with_better_rounding(first, data, sensitivity, is_required, **options)
+        model, report = convert_with_better_rounding(first, data, sensitivity, **options)
     was_interrupted = report.accuracy is not None and report.accuracy["interrupted"]
     if return_report and data is not None and not was_interrupted:
         _add_ranges(report, ranges, first, data)

@@ -149,7 +149,8 @@ class ConversionReport(MeasuredFacts):
 
         Where the weight is read in low precision, weight and rounding, 'nearest' or 'compensated', say how it was
         rounded. Without data that is a bet on compensation. With data or a sensitivity error_nearest and
-        error_compensated, what either does to the outputs, decided.
+        error_compensated, what either does to the outputs, decided. Where the model has no sensitivity it stays a bet,
+        and why_bet says why.
         """
         return self._facts["folded"]
 
@@ -277,6 +278,8 @@ def _total_lines(report):
         yield f"  machine                   {report.machine.get('name')} ({report.machine['digest']})"
     if report.accuracy:
         yield f"  accuracy                  {_accuracy(report.accuracy)}"
+    if report.verified:
+        yield f"  verified                  on {report.verified['samples']} samples{_not_judged(report.verified)}"
     if report.predicted:
         decided, unchanged = (_cost(report.predicted, key) for key in ("as_decided", "unchanged"))
         yield f"  predicted                 {decided}, as it was {unchanged}"
@@ -290,9 +293,10 @@ def _total_lines(report):
 def _part_lines(report):
     if report.folded or report.not_folded:
         yield f"  batch norms folded        {len(report.folded)} of {len(report.folded) + len(report.not_folded)}"
-    bets = sum("rounding" in fold and "error_nearest" not in fold for fold in report.folded)
+    bets = [fold for fold in report.folded if "rounding" in fold and "error_nearest" not in fold]
     if bets:
-        yield f"  rounded on a bet          {bets} of their weights, with compensation (data= decides for each)"
+        why = bets[0].get("why_bet", "data= decides for each")
+        yield f"  rounded on a bet          {len(bets)} of their weights, with compensation ({why})"
     if report.bodies:
         converted = sum(body["why_not"] is None for body in report.bodies)
         yield f"  bodies converted          {converted} of {len(report.bodies)}"
@@ -336,6 +340,11 @@ def _kept_lines(report):
 
 def _cost(predicted, key):
     return f"{predicted[key]} casts" if predicted["unit"] == "casts" else f"{predicted[key] * 1e-9:.4g} ms"
+
+
+def _not_judged(verified):
+    names = verified["not_judged"]
+    return f", but for what loops and branches round: {', '.join(names)}" if names else ""
 
 
 def _accuracy(facts):

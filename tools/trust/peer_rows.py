@@ -3,6 +3,9 @@
 Each search chooses among the same nodes by the same conversions and measured errors.
 """
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import amp
@@ -13,6 +16,10 @@ from . import networks
 from .accuracy_rows import MACHINE
 from .peer_searches import SEARCHES
 from .report import Row
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.low_operators import operators_of  # noqa: E402
 
 NETWORKS = ("digits", "det2", "det3", "bert", "resnet20", "gender-age")
 PARTS = (0.8, 0.5, 0.25, 0.1)  # of the error of a conversion without a goal
@@ -28,20 +35,23 @@ class Cases:
         self._options = {"input_shapes": {key: array.shape for key, array in inputs.items()}, "machine": MACHINE}
         self._options |= {"cast_params_offline": True, "return_report": True}
         self._inputs, self.table = inputs, amp.sensitivity(*self.model, inputs)
-        self._measure = Measure(self.model, self.table, Reruns(inputs, inputs_of_model(self.model)), True)
+        self._measure = Measure(self.model, self.table, Reruns(inputs, inputs_of_model(self.model)), ())
         self._known = {}
         *low, report = self._converted(policy="optimal")
-        self.full_error, self._full = self._measure(tuple(low)), _saving(report)
-        self.nodes = self._nodes(report)
+        self.full_error, self._full = self._error(low), _saving(report)
+        self.nodes = self._nodes(report, operators_of(low, inputs)[0])
 
-    def _nodes(self, report):
-        """Names of nodes that may go low, in the order of the graph: those that do, and those that do without them."""
+    def _nodes(self, report, low):
+        """Names of nodes that may go low, in the order of the graph: those that are `low`, or would be without them."""
         order, found = list(dict.fromkeys(tensor["node"] for tensor in report.tensors)), set()
-        low = _low_nodes(report)
         while low - found:
             found |= low
-            low = _low_nodes(self._converted(policy="optimal", excluded_sym_names=sorted(found))[-1])
+            *model, _ = self._converted(policy="optimal", excluded_sym_names=sorted(found))
+            low, _ = operators_of(model, self._inputs)
         return [node for node in order if node in found]
+
+    def _error(self, low):
+        return self._measure(tuple(low))[0]
 
     def _converted(self, **options):
         return amp.convert_model(*self.model, self._dtypes, **self._options, **options)
@@ -51,22 +61,14 @@ class Cases:
         key = frozenset(kept)
         if key not in self._known:
             *low, report = self._converted(policy="optimal", excluded_sym_names=sorted(key))
-            self._known[key] = self._measure(tuple(low)), _saving(report) / self._full
+            self._known[key] = self._error(low), _saving(report) / self._full
         return self._known[key]
 
     def ours(self, goal):
         """(error, part of the full saving that is left, evaluations) of the option `accuracy`."""
         options = {"accuracy": {"error": goal}, "data": self._inputs, "sensitivity": self.table}
         *low, report = self._converted(**options)
-        return self._measure(tuple(low)), _saving(report) / self._full, report.accuracy["evaluations"]
-
-
-def _low_nodes(report):
-    """Names of operators that read or write low precision."""
-    target = report.options["target_dtype"]
-    results = {t["node"] for t in report.tensors if t["kind"] == "result" and t["dtype"] == target}
-    casts = [cast for cast in report.casts if cast["to"] == target]
-    return (results | {reader["node"] for cast in casts for reader in cast["readers"]}) - {None}
+        return self._error(low), _saving(report) / self._full, report.accuracy["evaluations"]
 
 
 def _saving(report):

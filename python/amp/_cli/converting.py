@@ -5,6 +5,7 @@ import warnings
 from .. import conversion
 from .._execution.given_model import with_tiling
 from .._facts_text import size_text
+from .._model_files import find_model
 from .._options.conversion import OPTIONS
 from .._options.peers import read_policy
 from ..base import ArgumentError
@@ -20,7 +21,7 @@ def convert(options):
     written = outputs.model_files(options.output, options.force)
     if options.report:
         written.append(outputs.output_file(options.report, [".json"], options.force, "--report"))
-    files = models.find_model(options.model, options.params, options.epoch)
+    files = find_model(options.model, options.params, options.epoch)
     outputs.say(options, f"reading {files.symbol} and {files.params}")
     model = models.load(files)
     outputs.say(options, f"converting {len(model[0].get_internals().list_outputs())} tensors to {options.target_dtype}")
@@ -110,6 +111,8 @@ def _print_facts(facts, options):
     if facts["verified"]:
         samples = facts["verified"]["samples"]
         print(f"  verified:            on {samples} samples no step adds more than one rounding")
+        if facts["verified"]["not_judged"]:
+            print(f"  not judged:          {models.some(facts['verified']['not_judged'])}: their bodies were converted")
     print(
         f"  took:                {facts['took']['seconds']:.2f} s, {size_text(facts['took']['peak_bytes'])} of memory"
     )

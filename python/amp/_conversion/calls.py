@@ -77,21 +77,25 @@ def run_conversion(sym, options, convert_with, found_before=()):
     return model
 
 
-def report_of(model, arg_params=None):
+def report_of(model):
+    """The ConversionReport of what `converted_model` or `converted_symbol` returned with report=True."""
     from ..report import ConversionReport
+
+    return ConversionReport(model["report"])
+
+
+def add_parameter_facts(report, model, arg_params):
+    """Says in a report what the conversion did to the numbers of parameters, each of which is read for it."""
     from .denormal_parameters import denormal_parameters
     from .parameter_errors import parameter_errors
 
-    report = ConversionReport(model["report"])
-    if arg_params is not None:
-        given = readable_dict(arg_params, "arg_params")
-        cast = {cast["tensor"] for cast in report.casts if cast["run_time"]}
-        low = report.options["target_dtype"]
-        report._facts["denormal_parameters"] = denormal_parameters(given, model["arguments"], cast, low)
-        after = {**model["arguments"], **model["auxiliary_states"]}
-        before = {**after, **given, **model["folded"]}
-        report._facts["parameters"] = parameter_errors(report, before, after)
-    return report
+    given = readable_dict(arg_params, "arg_params")
+    cast = {cast["tensor"] for cast in report.casts if cast["run_time"]}
+    low = report.options["target_dtype"]
+    report._facts["denormal_parameters"] = denormal_parameters(given, model["arguments"], cast, low)
+    after = {**model["arguments"], **model["auxiliary_states"]}
+    before = {**after, **given, **model["folded"]}
+    report._facts["parameters"] = parameter_errors(report, before, after)
 
 
 def check_symbol(sym):

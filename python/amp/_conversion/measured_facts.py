@@ -18,10 +18,10 @@ class MeasuredFacts:
         """How the conversion met the goal of its option `accuracy`; None without that option.
 
         goal, reached, evaluations (how many models were measured), predicted_error (to first order), measured_error or
-        metric (None where none was needed), samples (how many the error was measured on; None of a metric), interrupted
-        (whether ctrl-C ended the search), kept (nodes that stay float32 for it: dicts with node and why), and curve:
-        what the search found, dicts with predicted_time (seconds, or None), predicted_error, measured_error or metric,
-        and kept (how many nodes).
+        metric (None where none was needed), samples (how many of the data gave measured_error; None where no data did),
+        interrupted (whether ctrl-C ended the search), kept (nodes that stay float32 for it: dicts with node and why),
+        and curve: what the search found, dicts with predicted_time (seconds, or None), predicted_error, measured_error
+        or metric, and kept (how many nodes).
 
         >>> sym, args, aux = amp.load("model-symbol.json", "model-0000.params")
         >>> data = np.random.default_rng(0).standard_normal((8, 4), dtype="float32")
@@ -34,7 +34,11 @@ class MeasuredFacts:
 
     @property
     def verified(self) -> dict[str, Any] | None:
-        """What `verify=True` found: samples, error of the outputs, suspects, whether the model was kept; or None."""
+        """What `verify=True` found; None without it.
+
+        samples, error (of the outputs), suspects, not_judged (loops and branches with converted bodies, which round
+        more than once) and kept (whether the model stayed as it was).
+        """
         return self._facts.get("verified")
 
     @property

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._conversion.calls import converted_model, report_of
-from .._options.checks import target_name
 from ..base import ArgumentError, log
 from ..sym import Symbol
 from .data import batches, inputs_of_model
-from .folding import Foldings
+from .folding import Foldings, fitting_sensitivity
 from .measuring import Measure, Runner
 from .progress import part, tell
-from .sensitivity import sensitivity as sensitivity_of
+from .ranges import kept_batch_norms
 
 if TYPE_CHECKING:
     from ..report import ConversionReport
@@ -37,12 +36,13 @@ _MEASURED = {"error": "measured_error", "drop": "metric"}  # what is measured of
 
 
 class Found(NamedTuple):
-    """A conversion as the extension's dict, its report, and what was measured of it: None for nothing."""
+    """A conversion (the extension's dict), its report, and what was measured of it, if anything, and on how much."""
 
     model: dict
     report: ConversionReport
     predicted: float
     measured: float | None = None
+    samples: int | None = None
 
     @property
     def squared_error(self):
@@ -96,7 +96,7 @@ class Search:
         self.squared_errors |= {folding.weight: folding.least**2 for folding in self._foldings}
         self._parts = {tensor["name"]: _parts(tensor["readers"]) for tensor in table.tensors if tensor["own"]}
         self.evaluations, self.most_evaluations = [], _MOST_EVALUATIONS
-        self.interrupted, self.samples = False, None
+        self.interrupted = False
 
     @property
     def everything(self):
@@ -108,14 +108,8 @@ class Search:
         target = {"squared_errors": self.squared_errors, "parts": self._parts, "limit": limit}
         nearest = self._foldings.rounded_to_nearest
         model = converted_model(*self._model, **self._options, target=target, rounded_to_nearest=nearest, report=True)
-        found = Found(model, report_of(model, self._model[1]), math.nan)
+        found = Found(model, report_of(model), math.nan)
         self._foldings.add_to(found.report)
-        unknown = self.squared_errors.keys() - {tensor["name"] for tensor in found.report.tensors}
-        if unknown:
-            raise ArgumentError(
-                f"sensitivity: the model has no tensor {min(unknown)!r}; compute it for this model, with the same "
-                "fold_batch_norm"
-            )
         return found._replace(predicted=self._table.predict(found.report))
 
     def within(self, aim):
@@ -135,10 +129,11 @@ class Search:
         return best or self.convert(0)
 
     def evaluate(self, found, measure):
-        """The same with what `measure`, a function of a model, says of it."""
+        """The same with what `measure`, a function of a model, says of it: a number, and of how many samples."""
         model = Symbol(found.model["symbol"]), found.model["arguments"], found.model["auxiliary_states"]
         with part(min(len(self.evaluations) / self.most_evaluations, 1.0), 1 / self.most_evaluations):
-            self.evaluations.append(found._replace(measured=measure(model)))
+            measured, samples = measure(model)
+        self.evaluations.append(found._replace(measured=measured, samples=samples))
         log("accuracy: measured %.3g", self.evaluations[-1].measured)
         return self.evaluations[-1]
 
@@ -162,7 +157,7 @@ class Search:
             "goal": goal,
             "reached": is_reached,
             "interrupted": self.interrupted,
-            "samples": self.samples,
+            "samples": best.samples,
             "evaluations": len(self.evaluations),
             "predicted_error": best.predicted,
             measured: best.measured,
@@ -195,15 +190,14 @@ def convert_to_target(model, accuracy, data, sensitivity, **options):
     """
     if options["training"]:
         raise ArgumentError("accuracy: expected training=False: parameters that training moves have no fixed errors")
-    folds = options["fold_batch_norm"] is not False
-    if sensitivity is None:
-        target = target_name(options["target_dtype"])
-        with part(0, _PART_OF_SENSITIVITY):
-            sensitivity = sensitivity_of(*model, data, fold_batch_norm=folds, target_dtype=target)
+    without_goal = report_of(converted_model(*model, report=True, **options))
+    with part(0, _PART_OF_SENSITIVITY):
+        sensitivity = fitting_sensitivity(model, data, sensitivity, without_goal)
     search = Search(model, options, sensitivity)
     with part(_PART_OF_SENSITIVITY, 1 - _PART_OF_SENSITIVITY):
         if "error" in accuracy:
-            return _for_error(search, accuracy["error"], Measure(model, sensitivity, data, folds))
+            measure = Measure(model, sensitivity, data, kept_batch_norms(without_goal))
+            return _for_error(search, accuracy["error"], measure)
         return _for_metric(search, accuracy["drop"], Metric(accuracy["metric"], inputs_of_model(model)))
 
 
@@ -218,11 +212,10 @@ def _for_error(search, goal, measure):
         if not search.evaluations:
             raise
         search.interrupt()
-    search.samples = measure.samples
     if not search.evaluations and found.is_float32:  # nothing may be rounded
         return search.result(found._replace(measured=0.0), {"error": goal}, True)
-    met = [one for one in search.evaluations if one.measured <= goal]
-    best = min(met, key=lambda one: one.cost) if met else search.convert(0)
+    met = [one for one in search.evaluations if one.measured <= goal]  # the last one on a part of the data, maybe
+    best = min(met, key=lambda one: (-one.samples, one.cost)) if met else search.convert(0)
     return search.result(best, {"error": goal}, bool(met))
 
 
@@ -266,7 +259,7 @@ class Metric:
         value = self._function(lambda inputs: runner(next(batches([inputs], self._inputs))))
         if not isinstance(value, (int, float, np.integer, np.floating)) or not math.isfinite(value):
             raise ArgumentError(f"accuracy: metric: expected it to return a finite number, got {value!r}")
-        return float(value)
+        return float(value), None
 
 
 def _for_metric(search, drop, metric):

@@ -99,7 +99,7 @@ def error_bound(
     batch, every = first_and_rest(data, inputs_of_model(first))
     types = types_of(batch)
     opened = OpenModel(low, types)
-    bounded = _Bounded(float32_reference(first, types, low=opened), opened, probability)
+    bounded = _Bounded(float32_reference(first, types, opened.batch_norms()), opened, probability)
     rows = []
     for number, inputs in enumerate(every):
         rows += [{"batch": number, **row} for row in bounded.rows(inputs, elements)]

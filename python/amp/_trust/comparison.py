@@ -188,7 +188,7 @@ def compare(
     batch, rest = first_and_rest(data, inputs_of_model(first))
     types = types_of(batch)
     opened = OpenModel(second if mode == "exact" else as_bound(second, types, options), types)
-    reference = float32_reference(first, types, low=opened)
+    reference = float32_reference(first, types, opened.batch_norms())
     run = (FullRun if mode == "exact" else StoredRun)(opened, types, **options)
     measurement = Measurement(reference, opened, run, own, shares)
     interrupted = False
@@ -222,7 +222,8 @@ def _model_and_options(low):
 
 def _facts(m, report, interrupted):
     folded = {fold["into"]: fold["batch_norm"] for fold in report.folded} if report else _inverted(m.reference.folded)
-    parameters = [_parameter(m, point) for point in m.points if point.kind == "parameter"]
+    with_batch_norms = set(m.reference.folded.values())
+    parameters = [_parameter(m, point, with_batch_norms) for point in m.points if point.kind == "parameter"]
     tensors = _tensors(m, folded)
     outputs = [{"name": m.low.graph.name_of(e), **d.facts()} for e, d in zip(m.low.graph.heads, m.outputs)]
     shares = [row["share"] for row in [*tensors, *parameters] if row["share"] is not None]
@@ -288,11 +289,10 @@ def _own_facts(m, point):
     return {**m.own[point.entry].facts(), "share": m.bill.share(point.entry) if m.bill else None}
 
 
-def _parameter(m, point):
+def _parameter(m, point, folded):
     graph = m.low.graph
     source = m.matching.through(point.entry)[0]
     name = graph.name_of(source)
-    folded = set(m.reference.folded.values())
     is_folded = any(graph.nodes[reader].name in folded for reader in m.matching.readers_behind_casts(source))
     facts = {"name": name, "dtype": m.matching.dtypes[point.entry], "is_folded": is_folded}
     own = _own_facts(m, point)

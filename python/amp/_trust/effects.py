@@ -228,6 +228,7 @@ class ParameterChanges:
     def __init__(self, reference, target):
         self._graph, self._depends = reference.graph, reference.depends_on_data
         self.arrays, self.edges, self._behind = {}, {}, {}
+        self._with_batch_norms = set(reference.folded.values())
         computed = _made_of_parameters(reference)
         for i, node in enumerate(self._graph.nodes):
             array = reference.args.get(node.name) if node.is_variable else computed.get(i)
@@ -248,7 +249,7 @@ class ParameterChanges:
             return
         self.edges[i, 0] = edges
         self.arrays[f"~plain{i}"] = rounded(widened(array), target)
-        if node.is_variable and self._graph.nodes[edges[0][0]].name in set(reference.folded.values()):
+        if node.is_variable and self._graph.nodes[edges[0][0]].name in self._with_batch_norms:
             found = _core.rounded_with_compensation(reference.symbol._handle, node.name, array, target)
             self.arrays |= {} if found is None else {f"~compensated{i}": found}
 

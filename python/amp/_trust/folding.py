@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._conversion.calls import converted_model, report_of
-from .._options.checks import target_name
-from ..base import ArgumentError
-from .sensitivity import sensitivity as sensitivity_of
+from ..base import UnsupportedError
+from .ranges import kept_batch_norms
+from .reference import LowModel
+from .sensitivity import measured_sensitivity
 
 
 class Folding(NamedTuple):
@@ -66,26 +67,35 @@ class Foldings(list):
                 facts.update(by_node[facts["into"]].facts())
 
 
-def convert_with_better_rounding(model, data, sensitivity, is_required, **options):
+def fitting_sensitivity(model, data, given, report):
+    """The `given` Sensitivity, or that of `data` without one, of the model as the conversion of a report has it.
+
+    Raises ArgumentError where the given one does not fit: another target, other tensors or other folded batch norms.
+    """
+    if given is None:
+        return measured_sensitivity(model, data, report.options["target_dtype"], kept_batch_norms(report))
+    given._require_fit(report)
+    return given
+
+
+def convert_with_better_rounding(model, data, sensitivity, **options):
     """(what `converted_model` returns, its report): each folded weight is rounded in the better of both ways.
 
-    `data` is a list of batches, or None where there is a `sensitivity`. `is_required`: raises ArgumentError where the
-    conversion folds no batch norm into a weight that is rounded, because nothing reads the data then.
+    `data` is a list of batches, or None where there is a `sensitivity`. Where the model has no sensitivity the weights
+    are rounded on a bet, as without data, and the report says why.
     """
     converted = converted_model(*model, report=True, **options)
-    report = report_of(converted, model[1])
-    if not any("rounding" in facts for facts in report.folded):
-        if is_required:
-            name = "data" if sensitivity is None else "sensitivity"
-            raise ArgumentError(
-                f"{name}: nothing reads it: it belongs to accuracy=, verify= and weights with folded batch norms, of "
-                "which this conversion rounds none"
-            )
+    report = report_of(converted)
+    rounded = [facts for facts in report.folded if "rounding" in facts]
+    if not rounded:
         return converted, report
-    if sensitivity is None:
-        sensitivity = sensitivity_of(*model, data, target_dtype=target_name(options["target_dtype"]))
-    foldings = Foldings(sensitivity)
+    try:
+        foldings = Foldings(fitting_sensitivity(model, data, sensitivity, report))
+    except (UnsupportedError, LowModel) as error:
+        for facts in rounded:
+            facts["why_bet"] = str(error)
+        return converted, report
     converted = converted_model(*model, report=True, rounded_to_nearest=foldings.rounded_to_nearest, **options)
-    report = report_of(converted, model[1])
+    report = report_of(converted)
     foldings.add_to(report)
     return converted, report

@@ -4,7 +4,7 @@ from .._core import numpy_dtype
 from ..base import dtype_name
 from .data import widened
 
-_FLOATS = ("bfloat16", "float16", "float32")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
 
 
 class Intake:

@@ -47,32 +47,34 @@ class Measure:
     """The error of converted models: a function of (Symbol, arg_params, aux_params).
 
     It is the root mean square of the errors of the tensors that `table` looks at, each relative to its own root mean
-    square, over all their numbers; the reference is the float32 model with folded batch norms. It is infinite where
-    the conversion has a NaN or an infinity that float32 does not have. `batches` are Reruns. Ctrl-C ends a call with
-    what was measured of the batches until then; `interrupted` says so, and `samples` how many there were.
+    square, over all their numbers; the reference is the float32 model with its batch norms folded but for those that
+    are `kept` (None: all). It is infinite where the conversion has a NaN or an infinity that float32 does not have.
+    `batches` are Reruns. A call returns (error, how many samples it was measured on). Ctrl-C ends it with what was
+    measured of the batches until then, and `interrupted` says so.
     """
 
-    def __init__(self, model, table, batches, folds):
+    def __init__(self, model, table, batches, kept):
         self._names, self._batches = table.outputs, batches
-        self.samples, self.interrupted = 0, False
-        reference = float32_reference(model, types_of(batches.first), folds)
+        self.interrupted = False
+        reference = float32_reference(model, types_of(batches.first), kept)
         self._reference = Runner(reference.symbol, reference.arrays, self._names)
 
     def __call__(self, low):
         symbol, args, aux = low
         run = Runner(symbol, {**args, **aux}, self._names)
-        sums, self.samples = [_Sums() for _ in self._names], 0
+        sums, samples = [_Sums() for _ in self._names], 0
         try:
             for batch in told(self._batches, self._batches.count):
                 added = [copy.copy(one) for one in sums]  # an interrupted batch leaves the sums as they were
                 for one, before, after in zip(added, self._reference(batch), run(batch)):
                     one.add(before, after)
-                sums, self.samples = added, self.samples + batch_size(batch)
+                sums, samples = added, samples + batch_size(batch)
         except KeyboardInterrupt:
-            if not self.samples:
+            if not samples:
                 raise
             self.interrupted = True
-        return float(np.sqrt(sum(one.relative_square() for one in sums) / sum(one.count for one in sums)))
+        square = sum(one.relative_square() for one in sums) / sum(one.count for one in sums)
+        return float(np.sqrt(square)), samples
 
 
 class _Sums:

@@ -82,16 +82,19 @@ class OpenModel:
         return {node.name for _, node in self.graph.operators() if node.op.startswith("BatchNorm")}
 
 
-def float32_reference(first, types, folds=True, low=None):
-    """The OpenModel of `first` with its batch norms folded; those that `low`, an OpenModel, still has are not.
+class LowModel(ArgumentError):
+    """A model has low precision where a float32 one is needed."""
 
-    Raises ArgumentError where the model has low precision itself.
+
+def float32_reference(first, types, kept=()):
+    """The OpenModel of `first` with its batch norms folded but for those that are `kept`; None keeps all.
+
+    Raises LowModel where the model has low precision itself.
     """
-    kept = None if not folds else low.batch_norms() if low is not None else ()
     reference = OpenModel(first, types, kept)
     casts = [node.name for _, node in reference.graph.operators() if node.op in CASTS]
     if casts:
-        raise ArgumentError(
+        raise LowModel(
             f"the model has casts to low precision ({casts[0]}): errors are measured against a float32 model; pass the "
             "model that was converted"
         )

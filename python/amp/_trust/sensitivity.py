@@ -13,6 +13,7 @@ from ..base import ArgumentError, did_you_mean
 from .adjoints import differentiable_outputs
 from .data import samples_of, types_of
 from .effects import EffectTable, Reader
+from .graph import CASTS
 from .progress import told
 from .reference import as_model, float32_reference
 from .samples import batch_size
@@ -109,12 +110,7 @@ class Sensitivity:
         >>> 1e-4 < error < 1e-2
         True
         """
-        target = report.options["target_dtype"]
-        if target != self._facts["target_dtype"]:
-            raise ArgumentError(
-                f"the report is of a conversion to {target}, and the sensitivity is of {self._facts['target_dtype']}: "
-                f"compute amp.sensitivity(..., target_dtype='{target}')"
-            )
+        target = self._target_of(report)
         inside = [body["path"] for body in report.bodies if body["why_not"] is None]
         if inside:
             raise ArgumentError(
@@ -122,6 +118,32 @@ class Sensitivity:
                 "branches: convert with excluded_sym_names, or measure with amp.compare"
             )
         return float(np.sqrt(sum(self._squares(report, target))))
+
+    def _target_of(self, report):
+        """The low dtype of both. Raises ArgumentError where they differ."""
+        target = report.options["target_dtype"]
+        if target != self._facts["target_dtype"]:
+            raise ArgumentError(
+                f"the report is of a conversion to {target}, and the sensitivity is of {self._facts['target_dtype']}: "
+                f"compute amp.sensitivity(..., target_dtype='{target}')"
+            )
+        return target
+
+    def _require_fit(self, report):
+        """Raises ArgumentError unless the report is of this model, with the same target and folded batch norms."""
+        self._target_of(report)
+        folds = {fold["batch_norm"] for fold in report.folded} ^ self._facts["folded"].keys()
+        if folds:
+            raise ArgumentError(
+                f"sensitivity: it and the conversion differ in whether the batch norm {min(folds)!r} is folded: pass "
+                "data= in its place, from which one is computed that fits"
+            )
+        tensors = {tensor["name"] for tensor in report.tensors if tensor["op"] not in CASTS} ^ self._facts["names"]
+        if tensors:
+            raise ArgumentError(
+                f"sensitivity: it is of another model, one of both has no tensor {min(tensors)!r}; compute it for this "
+                "model"
+            )
 
     def _squares(self, report, target):
         """Mean squares that add up."""
@@ -197,10 +219,16 @@ def sensitivity(
     >>> [tensor["name"] for tensor in s.tensors if tensor["kind"] == "input"]
     ['data']
     """
-    model = as_model((sym, arg_params, aux_params))
+    kept = () if fold_batch_norm else None
+    return measured_sensitivity((sym, arg_params, aux_params), data, target_dtype, kept, outputs, samples, seed)
+
+
+def measured_sensitivity(model, data, target_dtype, kept, outputs=None, samples=64, seed=0):
+    """What `sensitivity` returns of a model whose batch norms are folded but for those that are `kept`; None: all."""
+    model = as_model(model)
     _check(samples, seed, target_dtype)
     collected = samples_of(data, model, samples)
-    reference = float32_reference(model, types_of(collected[0]), fold_batch_norm)
+    reference = float32_reference(model, types_of(collected[0]), kept)
     dtypes = reference.dtypes()
     chosen = _outputs_of(reference, dtypes, outputs)
     table = EffectTable(reference, chosen.entries, target_dtype, _candidates(reference, dtypes))
@@ -212,7 +240,7 @@ def sensitivity(
     except KeyboardInterrupt:
         if not table.samples:
             raise
-        warnings.warn(f"sensitivity: interrupted: this is of the first {table.samples} samples", stacklevel=2)
+        warnings.warn(f"sensitivity: interrupted: this is of the first {table.samples} samples", stacklevel=3)
     return Sensitivity(table.finish(), _facts(reference, chosen, table, target_dtype))
 
 
@@ -259,6 +287,7 @@ def _facts(reference, chosen, table, target_dtype):
         "samples": table.samples,
         "target_dtype": target_dtype,
         "folded": reference.folded,
+        "names": set(map(reference.graph.name_of, reference.graph.entries())),
     }
 
 

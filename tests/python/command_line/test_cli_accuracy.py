@@ -1,12 +1,17 @@
 """`amp convert --max-error` on the digits network."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import amp
 from amp.__main__ import main
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trust"))
+from trust_networks import loop  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,17 @@ def test_convert_verifies(digits, samples, tmp_path, capsys):
     assert main(["convert", digits, "--data", samples, *both, "-o", low, "--force", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["verified"]["suspects"] == [] and facts["accuracy"]["reached"]
+
+
+def test_convert_names_what_it_did_not_judge(tmp_path, capsys, any_machine):
+    model, inputs = loop()
+    amp.save_checkpoint(str(tmp_path / "net"), 0, *model)
+    np.savez(tmp_path / "data.npz", **inputs)
+    arguments = ["convert", str(tmp_path / "net"), "--data", str(tmp_path / "data.npz"), "--verify"]
+    assert main([*arguments, "-o", str(tmp_path / "low")]) == 0
+    assert "not judged:          loop: their bodies were converted" in capsys.readouterr().out
+    assert main([*arguments, "-o", str(tmp_path / "low"), "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verified"]["not_judged"] == ["loop"]
 
 
 def test_a_fault_that_verification_finds_writes_nothing(digits, samples, tmp_path, capsys, monkeypatch):

@@ -119,24 +119,41 @@ def test_float32_meets_a_goal_where_nothing_may_be_rounded(model, goal):
     assert np.array_equal(outputs_of(low), outputs_of(model))
 
 
-def test_an_error_of_0_ends_the_search(model, monkeypatch):
-    """The second conversion measures 0 though its prediction is larger: there is no next limit to compute."""
-    measured = iter([1.0, 0.0])
+def measured_as(monkeypatch, measured):
+    """Conversions measure these pairs (error, samples), one after the other; ctrl-C ends what has fewer than 64."""
 
     class Measure:
-        samples, interrupted = 1, False
+        interrupted = False
 
         def __init__(self, *_):
-            pass
+            self._measured = iter(measured)
 
         def __call__(self, low):
-            return next(measured)
+            error, samples = next(self._measured)
+            self.interrupted = samples < len(DATA)
+            return error, samples
 
     monkeypatch.setattr("amp._trust.accuracy.Measure", Measure)
+
+
+def test_an_error_of_0_ends_the_search(model, monkeypatch):
+    """The second conversion measures 0 though its prediction is larger: there is no next limit to compute."""
+    measured_as(monkeypatch, [(1.0, 64), (0.0, 64)])
     *_, report = converted(model, accuracy={"error": 0.5})
     facts = report.accuracy
     assert facts["reached"] and facts["measured_error"] == 0
     assert facts["evaluations"] == 2 and facts["predicted_error"] > 0
+
+
+@pytest.mark.parametrize("whole", [0.3, 0.9])
+def test_what_was_measured_on_all_data_wins(model, monkeypatch, whole):
+    """The third conversion costs less or meets the goal alone, and was measured on a part of the data."""
+    measured_as(monkeypatch, [(1.0, 64), (whole, 64), (0.4, 16)])
+    with pytest.warns(UserWarning):
+        *_, report = converted(model, accuracy={"error": 0.5})
+    facts = report.accuracy
+    assert facts["reached"] and facts["interrupted"] and facts["evaluations"] == 3
+    assert (facts["measured_error"], facts["samples"]) == ((0.3, 64) if whole == 0.3 else (0.4, 16))
 
 
 def test_force_and_exclusion_are_stronger(model, full_error):
@@ -231,8 +248,6 @@ def refusals(model):
     yield {"accuracy": {"metric": lambda run: None, "drop": 0.1}, "data": DATA}
     yield {"accuracy": {"metric": lambda run: math.nan, "drop": 0.1}, "data": DATA}
     yield {"accuracy": good}
-    yield {"data": DATA}
-    yield {"sensitivity": amp.sensitivity(*model, DATA)}
     yield {"accuracy": good, "data": DATA, "sensitivity": {"a": 1}}
     yield {"accuracy": good, "data": DATA, "sensitivity": amp.sensitivity(*residual_network(blocks=5), DATA)}
     yield {"accuracy": good, "data": DATA, "target_dtype": "float16", "sensitivity": amp.sensitivity(*model, DATA)}
@@ -242,6 +257,104 @@ def refusals(model):
     yield {"accuracy": good, "data": DATA, "training": True}
     yield {"accuracy": good, "data": DATA, "policy": "mxnet"}
     yield {"accuracy": good, "data": DATA, "policy": "graphamp"}
+
+
+def test_a_batch_norm_that_is_not_folded_stays_in_sensitivities():
+    """Each of the goals, and roundings without one: what the conversion folds is what is looked at."""
+    model, data = trust_networks.residual()
+    kept = {"excluded_sym_names": ["bn1"], "return_report": True, "cast_params_offline": True}
+    *low, report = amp.convert_model(*model, accuracy={"error": 1e-2}, data=data, **kept)
+    assert report.accuracy["reached"] and [fold["batch_norm"] for fold in report.folded] == ["bn0"]
+    error = trust_networks.error_of(trust_networks.run(model, data), trust_networks.run(low, data))
+    assert report.accuracy["measured_error"] == pytest.approx(error, rel=0.02)
+    assert report.accuracy["predicted_error"] == pytest.approx(error, rel=0.5)
+    *_, report = amp.convert_model(*model, data=data, **kept)
+    assert all("error_nearest" in fold for fold in report.folded)
+    metric = {"metric": lambda run: float(run(data)[0].mean()), "drop": 10.0}
+    assert amp.convert_model(*model, accuracy=metric, data=data, **kept)[-1].accuracy["reached"]
+
+
+@pytest.mark.parametrize("goal", [{}, {"accuracy": {"error": 1.0}}])
+def test_a_sensitivity_has_to_fit_the_conversion(goal):
+    model, data = trust_networks.residual()
+    other, data_of_other = trust_networks.dense()
+    options = {"data": data, **goal}
+    table = amp.sensitivity(*model, data)
+    for name, given in {
+        "float16": {"sensitivity": table, "target_dtype": "float16"},
+        "'bn1'": {"sensitivity": table, "excluded_sym_names": ["bn1"]},
+        "norm 'bn0'": {"sensitivity": amp.sensitivity(*model, data, fold_batch_norm=False)},
+        "'bn0'": {"sensitivity": amp.sensitivity(*other, data_of_other)},
+    }.items():
+        with pytest.raises(amp.ArgumentError) as raised:
+            amp.convert_model(*model, **options, **given)
+        assert name in str(raised.value)
+    amp.convert_model(*model, **options, sensitivity=table)
+
+
+@pytest.mark.parametrize("blocks", [3, 5])
+def test_a_sensitivity_of_another_model_is_refused(model, blocks):
+    """It knows more tensors, or fewer: of those any rounding would be taken for free."""
+    table = amp.sensitivity(*residual_network(blocks=blocks), DATA)
+    with pytest.raises(amp.ArgumentError) as raised:
+        amp.convert_model(*model, accuracy={"error": 1.0}, data=DATA, sensitivity=table)
+    assert f"'a{min(blocks, 4)}_output'" in str(raised.value)
+
+
+def test_a_model_without_sensitivities_converts_on_data():
+    """No output depends on integers through gradients: the bet on compensation stays."""
+    net = sym.Embedding(sym.Variable("data"), input_dim=5, output_dim=8, name="table")
+    net = sym.Convolution(sym.expand_dims(net, axis=1), kernel=(1, 1), num_filter=6, name="conv")
+    net = sym.BatchNorm(net, name="bn", fix_gamma=False)
+    data = np.arange(8, dtype="int32").reshape(4, 2) % 5
+    model = net, *trust_networks.parameters_of(net, {"data": data})
+    with pytest.raises(amp.UnsupportedError):
+        amp.sensitivity(*model, data)
+    options = {"cast_params_offline": True, "return_report": True, "input_dtypes": {"data": "int32"}}
+    _, bet, _, before = amp.convert_model(*model, **options)
+    _, low, _, report = amp.convert_model(*model, data=data, **options)
+    assert [fold["rounding"] for fold in before.folded] == ["compensated"]
+    assert np.array_equal(low["conv_weight"].asnumpy(), bet["conv_weight"].asnumpy())
+    (fold,) = report.folded
+    assert fold["rounding"] == "compensated" and "no output of the model depends" in fold["why_bet"]
+    assert "no output of the model depends" in str(report) and report.ranges
+
+
+def test_a_model_with_low_parts_converts_on_data():
+    """There is no float32 model to compute a sensitivity from: the bet on compensation stays."""
+    model, data = trust_networks.residual()
+    front = ["conv0", "bn0", "relu0", "conv1", "bn1", "relu1", "sum"]
+    low = amp.convert_model(*model, policy="optimal", fold_batch_norm=False, excluded_sym_names=front)
+    *bet, _ = amp.convert_model(*low, cast_params_offline=True, return_report=True)
+    *found, report = amp.convert_model(*low, data=data, cast_params_offline=True, return_report=True)
+    assert all("has casts to low precision" in fold["why_bet"] for fold in report.folded) and len(report.folded) == 2
+    for name in ("conv0_weight", "conv1_weight"):
+        assert np.array_equal(found[1][name].asnumpy(), bet[1][name].asnumpy())
+    with pytest.raises(amp.ArgumentError):
+        amp.convert_model(*low, data=data, accuracy={"error": 1.0})
+
+
+def test_what_nothing_reads_is_no_error(model):
+    plain = amp.convert_model(*model)
+    for given in ({"data": DATA}, {"sensitivity": amp.sensitivity(*model, DATA)}):
+        *low, report = amp.convert_model(*model, **given, return_report=True)
+        assert report.folded == []
+        for found in (low, amp.convert_model(*model, **given)):
+            assert found[0].tojson() == plain[0].tojson()
+
+
+def test_trials_do_not_read_parameters_for_the_report(model, full_error, monkeypatch):
+    from amp._conversion import parameter_errors
+
+    calls, errors = [], parameter_errors.parameter_errors
+    monkeypatch.setattr(parameter_errors, "parameter_errors", lambda *args: calls.append(1) or errors(*args))
+    *_, report = converted(model, accuracy={"error": full_error / 2})
+    assert report.accuracy["evaluations"] > 1 and calls == [1] and len(report.parameters) == 9
+    residual, data = trust_networks.residual()
+    amp.convert_model(*residual, data=data, return_report=True)
+    assert len(calls) == 2
+    amp.convert_model(*residual, data=data)
+    assert len(calls) == 2
 
 
 def test_what_makes_no_sense_is_refused(model):
@@ -310,7 +423,7 @@ def test_ctrl_c_gives_the_best_conversion_so_far(model, full_error, batches_of_e
         *low, report = converted(model, Shards([last]), accuracy=goal, sensitivity=table)
     facts = report.accuracy
     assert facts["interrupted"] and facts["evaluations"] == evaluations - (batches_of_evaluation == 0)
-    assert facts["samples"] == 16 * batches_of_evaluation
+    assert facts["samples"] == (16 * batches_of_evaluation if facts["reached"] else None)  # float32 is not measured
     if facts["reached"]:
         met = [p["measured_error"] for p in facts["curve"] if p["measured_error"] is not None]
         assert facts["measured_error"] in met and facts["measured_error"] <= goal["error"]

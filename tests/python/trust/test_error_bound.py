@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import trust_networks
 from trust_networks import dense, residual, slacks
 
 import amp
@@ -116,6 +117,18 @@ def test_or_the_model_stays_as_it_was(monkeypatch):
     with pytest.warns(UserWarning, match="fc1_weight"):
         *kept, report = converted(model, data=data, verify=True, on_failure="keep", return_report=True)
     assert kept[0] is model[0] and report.verified["kept"] and report.verified["suspects"] == ["fc1_weight"]
+
+
+def test_loops_with_converted_bodies_are_not_judged(any_machine):
+    """They round more than once in a step: the report names them."""
+    model, inputs = trust_networks.loop()
+    *_, report = amp.convert_model(*model, data=inputs, verify=True, return_report=True)
+    assert report.bodies[0]["why_not"] is None
+    assert report.verified["not_judged"] == ["loop"] and report.verified["suspects"] == []
+    assert "but for what loops and branches round: loop" in str(report)
+    model, data = dense(layers=2)
+    *_, report = converted(model, data=data, verify=True, return_report=True)
+    assert report.verified["not_judged"] == [] and "but for" not in str(report)
 
 
 def test_what_verification_needs():

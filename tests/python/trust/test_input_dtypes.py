@@ -147,6 +147,16 @@ def test_a_model_that_is_low_already_is_verified_as_it_is():
     assert report.verified["error"] == 0 and report.verified["suspects"] == []
 
 
+def test_data_in_float64_are_taken_as_other_floats():
+    model, data = dense_data("float32")
+    double = {"data": data["data"].astype("float64")}
+    low = amp.convert_model(*model)
+    assert amp.compare(model, low, double).to_dict() == amp.compare(model, low, data).to_dict()
+    assert amp.sensitivity(*model, double).to_dict() == amp.sensitivity(*model, data).to_dict()
+    *_, report = amp.convert_model(*model, data=double, verify=True, accuracy={"error": 0.1}, return_report=True)
+    assert report.accuracy["reached"] and report.verified["suspects"] == [] and report.ranges
+
+
 # ---- options ----
 
 

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from control_flow_nodes import foreach, var
 
 import amp
 
@@ -56,3 +57,12 @@ def attention():
     out = amp.sym.LayerNorm(amp.sym.FullyConnected(mixed, num_hidden=32, flatten=False, name="out") + x, name="norm")
     data = {"data": draw(3).standard_normal((4, 10, 32)).astype("float32")}
     return (out, *parameters_of(out, data)), data
+
+
+def loop():
+    """The same of a dense layer in a loop, whose state it reads and writes."""
+    x = amp.sym.elemwise_add(var("x"), var("h"))
+    state = amp.sym.relu(amp.sym.FullyConnected(x, var("w"), num_hidden=8, no_bias=True, name="fc"), name="act")
+    net = foreach(amp.sym.Group([state, state]), {"x": var("data")}, {"h": var("start")}, {"w": var("W")})
+    data = {"data": draw(4).standard_normal((5, 2, 8)).astype("float32"), "start": np.ones((2, 8), "float32")}
+    return (net, {"W": draw(5).standard_normal((8, 8)).astype("float32") / 3}, {}), data
