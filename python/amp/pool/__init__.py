@@ -8,6 +8,7 @@ with amp.Pool("net.plan") as pool:
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import weakref
@@ -16,10 +17,10 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING
 
-from ..base import ArgumentError, PoolFull, UnsupportedError, cpu_info
+from ..base import ArgumentError, PoolFull, UnsupportedError
 from ..executor import Executor
 from ._request_queue import Request, RequestQueue
-from ._sessions import first_session, sizes_up_to
+from ._sessions import default_sessions, first_session, sizes_up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +46,7 @@ class Pool:
         the first waits at most `delay` seconds for others. A joined run may round otherwise than a run alone. It needs
         memory of its own, and on CPUs it is hardly faster. Not for models whose rows depend on each other.
 
-    Arrays must not change until their results are there. A pool that is dropped without `close` answers what was
+    Arrays must not change until their results are available. A pool that is dropped without `close` answers what was
     submitted; what still waits at the end of the process is cancelled. After fork() the child gets an Error.
 
     Raises what `Executor.load` raises for the plan file, and ArgumentError for numbers out of range and for rows that
@@ -72,7 +73,7 @@ class Pool:
             raise ArgumentError(f"plan: expected a plan file or an Executor, got {type(plan).__name__}")
         executor = plan if isinstance(plan, Executor) else Executor.load(plan)
         _require_sizes(executor)
-        count = _default_sessions(executor) if sessions is None else _number("sessions", sessions, _MAX_SESSIONS)
+        count = default_sessions(executor) if sessions is None else _number("sessions", sessions, _MAX_SESSIONS)
         places = _number("waiting", waiting, _MAX_WAITING)
         batch = _number("batch", batch, _MAX_BATCH)
         self._arrange = executor._arrange
@@ -103,17 +104,12 @@ class Pool:
         ...     pool.submit(data=np.ones((2, 4), "float32")).result()[0].shape
         (2, 3)
         """
-        place = self._queue.reserve()
-        try:
-            place.result(None if timeout is None else _seconds("timeout", timeout))
-        except FutureTimeout:
-            if place.cancel():
-                raise PoolFull("as many requests wait as the pool has places for; try again later") from None
-            place.result()
-        except BaseException:
-            self._queue.give_up(place)
-            raise
-        return self._put(args, kwargs)
+        seconds = None if timeout is None else _seconds("timeout", timeout)
+        request = self._request(args, kwargs)
+        if not self._queue.take_place() and not self._wait_for_place(seconds):
+            raise PoolFull("as many requests wait as the pool has places for; try again later")
+        self._queue.put(request)
+        return request.future
 
     def map(self, requests: Iterable[Any]) -> Iterator[list[NDArray]]:
         """The results of many calls, in their order.
@@ -144,14 +140,16 @@ class Pool:
         """
         import asyncio  # for programs that have it
 
-        place = self._queue.reserve()
-        try:
-            if not place.done():
+        request = self._request(args, kwargs)
+        if not self._queue.take_place():
+            place = self._queue.reserve()
+            try:
                 await asyncio.wrap_future(place)
-        except BaseException:
-            self._queue.give_up(place)
-            raise
-        return await asyncio.wrap_future(self._put(args, kwargs))
+            except BaseException:
+                self._queue.give_up(place)
+                raise
+        self._queue.put(request)
+        return await asyncio.wrap_future(request.future)
 
     def stats(self) -> dict[str, float]:
         """What the pool does and did.
@@ -203,18 +201,29 @@ class Pool:
     def __repr__(self) -> str:
         return f"<Pool of {len(self._threads)} sessions>"
 
-    def _put(self, args, kwargs):
-        request = Request(args, kwargs, self._is_joinable(args, kwargs))
-        self._queue.put(request)
-        return request.future
-
-    def _is_joinable(self, args, kwargs):
-        if self._joining is None:
+    def _wait_for_place(self, seconds):
+        """Whether there was a place within so many seconds, which is now the caller's."""
+        if seconds == 0:
             return False
+        place = self._queue.reserve()
         try:
-            return self._joining.fits(self._arrange(args, kwargs))
-        except ArgumentError:
-            return False  # the run says so
+            place.result(seconds)
+        except FutureTimeout:
+            if place.cancel():
+                return False
+            place.result()
+        except BaseException:
+            self._queue.give_up(place)
+            raise
+        return True
+
+    def _request(self, args, kwargs):
+        if self._joining is not None:
+            with contextlib.suppress(Exception):  # the run raises it
+                arrays = self._arrange(args, kwargs)
+                if self._joining.fits(arrays):
+                    return Request(arrays, {}, True)
+        return Request(args, kwargs, False)
 
     def _results(self, requests):
         ahead = deque()
@@ -256,10 +265,6 @@ def _require_sizes(executor):
             raise UnsupportedError(
                 f"plan: {name!r} is {shape}: a pool needs all sizes; `reshape` gives an Executor of them"
             )
-
-
-def _default_sessions(executor):
-    return max(1, cpu_info()["threads"] // executor.summary.num_threads)
 
 
 def _number(name, value, largest):

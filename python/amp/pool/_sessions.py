@@ -9,7 +9,12 @@ import numpy as np
 from .._core import NDArray
 from .._execution.gradient_runs import array_of
 from .._execution.rows import batch_axis, batch_of, checked_rows, grown_shapes, part_of
-from ..base import ArgumentError
+from ..base import ArgumentError, cpu_info
+
+
+def default_sessions(executor, processes=1):
+    """How many sessions keep this machine busy, in each of so many processes."""
+    return max(1, cpu_info()["threads"] // executor.summary.num_threads // processes)
 
 
 def sizes_up_to(batch):
@@ -78,9 +83,12 @@ class Session:
         """Answers what the queue gives until it is closed and empty."""
         while requests := queue.take():
             if len(requests) == 1 or not self._answer_joined(requests, queue):
-                for request in requests:
-                    self._answer(request, queue)
+                self._answer_each(requests, queue)
             del requests  # while none comes, what they hold is free
+
+    def _answer_each(self, requests, queue):
+        for request in requests:
+            self._answer(request, queue)
 
     def _answer(self, request, queue):
         begin = time.monotonic()
@@ -104,16 +112,13 @@ class Session:
             return False
         begin = time.monotonic()
         try:
-            results = self._joining.run(run, [self._arrays(request) for request in requests])
+            results = self._joining.run(run, [request.args for request in requests])
         except Exception:
             return False
         queue.count_done(len(requests), 0, time.monotonic() - begin)
         for request, result in zip(requests, results):
             request.future.set_result(result)
         return True
-
-    def _arrays(self, request):
-        return self._runs[1]._arrange(request.args, request.kwargs)
 
 
 def first_session(executor, batch):

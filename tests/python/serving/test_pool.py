@@ -9,8 +9,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import warnings
+import weakref
 from concurrent.futures import CancelledError
+from concurrent.futures import wait as wait_for_futures
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +202,69 @@ def test_what_waits_can_be_taken_back(gate):
     assert (stats["done"], stats["cancelled"]) == (2, 1)
 
 
+def test_cancelled_requests_leave_their_places_and_arrays(gate):
+    with amp.Pool(gate, sessions=1, waiting=2) as pool:
+        pool.submit(image(0))
+        assert gate.begun.acquire(timeout=PATIENCE)
+        for count in range(1, 6):  # while the only session is busy
+            arrays = [image(1), image(2)]
+            cancelled = [pool.submit(array, timeout=0) for array in arrays]
+            kept = [weakref.ref(array) for array in arrays]
+            del arrays
+            assert all(future.cancel() for future in cancelled) and not any(ref() is not None for ref in kept)
+            assert wait_for_futures(cancelled, timeout=PATIENCE).not_done == set()
+            assert (pool.stats()["waiting"], pool.stats()["cancelled"]) == (0, 2 * count)
+        last = [pool.submit(image(number), timeout=0) for number in (1, 2)]
+        with pytest.raises(amp.PoolFull):
+            pool.submit(image(3), timeout=0)
+        gate.gate.set()
+        for number, future in zip((1, 2), last):
+            assert_equal(future.result(PATIENCE), gate(image(number)))
+
+
+def test_callers_that_were_refused_leave_nothing(gate):
+    with amp.Pool(gate, sessions=1, waiting=1) as pool:
+        pool.submit(image(0))
+        assert gate.begun.acquire(timeout=PATIENCE)
+        pool.submit(image(1))
+        for timeout in (0, 1e-4) * 20:
+            with pytest.raises(amp.PoolFull):
+                pool.submit(image(2), timeout=timeout)
+        assert not pool._queue._tickets
+        gate.gate.set()
+
+
+def test_futures_keep_results_and_no_inputs():
+    with amp.Pool(executor(), sessions=1) as pool:
+        array = image(1)
+        kept, future = weakref.ref(array), pool.submit(array)
+        del array
+        assert future.result(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while kept() is not None:  # the session's thread is about to forget it
+            assert time.monotonic() < end
+            time.sleep(0.001)
+
+
+class Broken(np.ndarray):
+    """An array that raises where it is looked at."""
+
+    @property
+    def dtype(self):
+        raise RuntimeError("no dtype")
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_arrays_that_raise_take_no_places(batch):
+    with amp.Pool(executor(), sessions=1, waiting=2, batch=batch) as pool:
+        for _ in range(5):
+            try:
+                pool.submit(image(1).view(Broken), timeout=PATIENCE).exception(PATIENCE)
+            except RuntimeError:
+                pass
+        assert pool._queue._free == 2 and pool.submit(image(1)).result(PATIENCE)
+
+
 def test_asyncio_is_never_blocked(gate):
     async def program(pool):
         tasks = [asyncio.create_task(pool.run(image(number))) for number in range(10)]
@@ -254,6 +320,21 @@ def test_requests_are_joined(monkeypatch, rows):
             np.testing.assert_allclose(future.result(0)[0].asnumpy(), run(each)[0].asnumpy(), rtol=1e-5, atol=1e-6)
             assert isinstance(future.result(0)[0], amp.NDArray)
     assert sorted(sizes) == [2, 6, 6]
+
+
+def test_arrays_of_joined_requests_are_arranged_once(monkeypatch):
+    count, arrange = [0], amp.Executor._arrange
+
+    def counted(self, args, kwargs):
+        count[0] += 1
+        return arrange(self, args, kwargs)
+
+    monkeypatch.setattr(amp.Executor, "_arrange", counted)
+    with amp.Pool(executor(), sessions=1, batch=4, delay=PATIENCE) as pool:
+        begin = count[0]
+        for future in [pool.submit(data=image(number)) for number in range(4)]:
+            future.result(PATIENCE)
+        assert count[0] == begin + 5  # each, and all of them joined
 
 
 def test_plans_that_lack_larger_shapes_are_made_from_their_source(tmp_path):
