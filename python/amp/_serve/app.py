@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import math
 import time
 from urllib.parse import quote
 
@@ -18,10 +18,12 @@ from starlette.routing import Route
 from .._execution.plan_files import note_of_file
 from ..base import ArgumentError, GraphError, PoolFull
 from . import page, protocol
+from .memory import Memory
 from .metrics import Metrics
 from .plan_note import parameters_of
 
 _HELD_BODIES = 4  # of the longest kind, whose bytes a process holds at most
+_LARGE = 256 << 10  # bytes that take milliseconds as JSON, longer than another thread takes to begin
 _LINGER = 1.0  # seconds in which a body that is too long is thrown away, so that its sender sees the answer
 _log = logging.getLogger("amp.serve")
 
@@ -32,10 +34,11 @@ class Service:
     def __init__(self, settings, executor, pool, version):
         self._settings, self._pool, self._version = settings, pool, version
         self._outputs = list(executor.output_names)
-        parameters = parameters_of(note_of_file(settings.plan))  # also where the plan was made again
+        note = executor._handle.note() or note_of_file(settings.plan)  # of a file that does not fit here, too
+        parameters = parameters_of(note)
         self._metadata = _metadata(settings.name, executor, parameters)
         self._metrics = Metrics(settings.name, pool.stats)
-        self._memory = _Memory(_HELD_BODIES * settings.limit_bytes)
+        self._memory = Memory(_HELD_BODIES * settings.limit_bytes)
         self.is_draining = False
         model = "/v2/models/{name}"
         self.app = Starlette(
@@ -97,7 +100,7 @@ class Service:
         except HTTPException as error:
             response = await _refusal(request, error)
         except ClientDisconnect:
-            response = _json({"error": "the request has no end"}, 400)  # which nobody reads
+            response = _json({"error": "the request has no end"}, 400)  # for the metrics: the client has gone
         except Exception as error:
             response = await _failure(request, error)
         self._metrics.count(response.status_code, time.perf_counter() - begin)
@@ -109,29 +112,35 @@ class Service:
             raise HTTPException(415, "compressed requests are not supported")
         if self._pool.stats()["waiting"] >= self._settings.queue:
             raise _full()
-        with self._memory.holding() as hold:
-            body = await self._body(request, hold)
-            try:
-                inference = protocol.read(body, request.headers.get(protocol.HEADER_LENGTH))
+        try:
+            with self._memory.holding() as held:
+                body = await self._body(request, held)
+                length = request.headers.get(protocol.HEADER_LENGTH)
+                inference = await _beside(len(body), protocol.read, body, length)
                 del body
-                results = await self._results(inference.inputs)
-                content, headers = protocol.answer(self._settings.name, inference, dict(zip(self._outputs, results)))
-            except (protocol.BadRequest, ArgumentError, GraphError) as error:
-                raise HTTPException(400, str(error)) from None
+                outputs = await self._results(inference.inputs, held)
+                content, headers = await _beside(_num_bytes(outputs), self._written, inference, outputs)
+        except (protocol.BadRequest, ArgumentError, GraphError) as error:
+            raise HTTPException(400, str(error)) from None
+        except MemoryError:
+            raise _busy("there is no memory for this request") from None
         return Response(content, headers=headers)
 
-    async def _results(self, inputs):
+    async def _results(self, inputs, held):
         try:
-            future = self._pool.submit(inputs, timeout=0)
+            future = held.run = self._pool.submit(inputs, timeout=0)
         except PoolFull:
             raise _full() from None
         try:
-            outputs = await asyncio.wait_for(asyncio.wrap_future(future), self._settings.timeout)
+            return await asyncio.wait_for(asyncio.wrap_future(future), self._settings.timeout)
         except asyncio.TimeoutError:
             raise HTTPException(504, f"there is no result after {self._settings.timeout:g} s") from None
-        return [output.asnumpy() for output in outputs]
 
-    async def _body(self, request, hold):
+    def _written(self, inference, outputs):
+        arrays = [output.asnumpy() for output in outputs]
+        return protocol.answer(self._settings.name, inference, dict(zip(self._outputs, arrays)))
+
+    async def _body(self, request, held):
         """The request's body. Raises HTTPException for one that is too long, or slower than it may be."""
         body = bytearray()
 
@@ -139,7 +148,8 @@ class Service:
             async for chunk in request.stream():
                 if len(body) + len(chunk) > self._settings.limit_bytes:
                     raise too_long(self._settings.limit_bytes)
-                hold(len(chunk))
+                if not held.take(len(chunk)):
+                    raise _busy("the bodies of other requests take all the memory that they may")
                 body.extend(chunk)
 
         try:
@@ -150,28 +160,13 @@ class Service:
         return body
 
 
-class _Memory:
-    """Bytes of bodies that are being read or run: many long ones at once are more than a machine has."""
+async def _beside(num_bytes, function, *args):
+    """The result of a function that takes long for many bytes: on a thread then, so that other requests go on."""
+    return function(*args) if num_bytes < _LARGE else await asyncio.to_thread(function, *args)
 
-    def __init__(self, limit):
-        self._free = limit
 
-    @contextlib.contextmanager
-    def holding(self):
-        """Inside of the block bytes are held: a function that takes so many more, or raises HTTPException."""
-        held = 0
-
-        def hold(count):
-            nonlocal held
-            if count > self._free:
-                raise _full()
-            self._free -= count
-            held += count
-
-        try:
-            yield hold
-        finally:
-            self._free += held
+def _num_bytes(arrays):
+    return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
 
 
 def _metadata(name, executor, parameters):
@@ -249,7 +244,11 @@ def too_long(limit):
 
 
 def _full():
-    return HTTPException(503, "as many requests wait as may; try again later", {"retry-after": "1"})
+    return _busy("as many requests wait as may")
+
+
+def _busy(why):
+    return HTTPException(503, f"{why}; try again later", {"retry-after": "1"})
 
 
 async def _refusal(_request, error):

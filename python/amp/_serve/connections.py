@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import struct
+import termios
+
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -14,7 +18,7 @@ _SPARE = 1.0  # seconds that the application has to answer before a connection i
 
 
 class TimedConnection(H11Protocol):
-    """Closes a connection whose request is not there `read_timeout` seconds after its first byte, or whose peer takes
+    """Closes a connection whose request is incomplete `read_timeout` seconds after its first byte, or whose peer takes
     none of an answer for as long."""
 
     def __init__(self, *args, read_timeout, **options):
@@ -40,7 +44,8 @@ class TimedConnection(H11Protocol):
 
     def pause_writing(self):
         super().pause_writing()
-        self._writing = self._writing or self.loop.call_later(self._seconds, self.transport.abort)
+        if self._writing is None:
+            self._await_reader(None)
 
     def resume_writing(self):
         self._writing = _cancelled(self._writing)
@@ -50,10 +55,22 @@ class TimedConnection(H11Protocol):
         if self._reading is None:
             self._reading = self.loop.call_later(self._seconds + _SPARE, self._give_up)
 
+    def _await_reader(self, before):
+        """Closes the connection where as many bytes are left as `before`: its peer has taken none."""
+        left = self.transport.get_write_buffer_size() + _num_in_kernel(self.transport.get_extra_info("socket"))
+        if before is not None and left >= before:
+            return self.transport.abort()
+        self._writing = self.loop.call_later(self._seconds, self._await_reader, left)
+
     def _give_up(self):
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0] and not self.transport.is_closing():
             self.transport.write(_LATE)
         self.transport.close()
+
+
+def _num_in_kernel(sock):
+    """Bytes that were sent and that the peer has not taken. The kernel asks for more after megabytes only."""
+    return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]
 
 
 def _cancelled(timer):

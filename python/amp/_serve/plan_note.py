@@ -1,4 +1,4 @@
-"""What a plan file's note says of images and classes, for whoever shows results.
+"""What a plan file's note says of images and classes, for programs that show results.
 
 labels: the names of the classes, in the order of the output.
 image: {"mean", "std", "layout"}: an element of the input is (pixel / 255 - mean) / std, with a number for each channel

@@ -7,6 +7,7 @@ https://github.com/kserve/open-inference-protocol
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ _REFUSED = ("classification", "shared_memory_region", "sequence_id")
 
 
 class BadRequest(Exception):
-    """What is wrong with a request, for whoever sent it."""
+    """What is wrong with a request, for its sender."""
 
 
 class Inference(NamedTuple):
@@ -72,7 +73,7 @@ def read(body, header_length=None):
     for entry in _entries(message, "inputs"):
         name, array, end = _input(entry, rest, end)
         if name in inputs:
-            raise BadRequest(f"input '{name}' is there twice")
+            raise BadRequest(f"inputs: '{name}' is named twice")
         inputs[name] = array
     if end != len(rest):
         raise BadRequest(f"{len(rest)} bytes are behind the JSON, and inputs have {end} of them")
@@ -80,6 +81,8 @@ def read(body, header_length=None):
     outputs = None
     if message.get("outputs"):
         outputs = [_output(entry, all_binary) for entry in _entries(message, "outputs")]
+        if len(dict(outputs)) < len(outputs):
+            raise BadRequest("outputs: one is named twice")
     return Inference(request_id, inputs, outputs, all_binary)
 
 
@@ -180,36 +183,38 @@ def _from_bytes(data, dtype, shape, name):
 
 
 def _from_json(data, dtype, shape, name):
-    if not isinstance(data, list):
-        raise BadRequest(f"input '{name}': expected a list of numbers as 'data'")
-    try:
-        values = np.array(data)
-    except (ValueError, OverflowError, RecursionError):
-        raise BadRequest(f"input '{name}': expected a list of numbers, or lists of one length") from None
-    if values.size != math.prod(shape) or (values.ndim > 1 and values.shape != shape):
-        raise BadRequest(f"input '{name}': expected data of {shape}, got {values.shape}")
-    if values.size == 0:
-        return np.empty(shape, dtype)
-    return _as_dtype(values, dtype, name).reshape(shape)
-
-
-def _as_dtype(values, dtype, name):
-    """The numbers in that dtype. Raises BadRequest where one is not in its range."""
-    datatype = datatype_of(dtype)
-    kinds = {"b": "biu", "i": "iu", "u": "iu"}.get(dtype.kind, "iuf")
-    if values.dtype.kind not in kinds:
+    numbers = _numbers(data, shape, name)
+    kinds = {"b": (bool, int), "i": (int,), "u": (int,)}.get(dtype.kind, (int, float))
+    if not set(map(type, numbers)).issubset(kinds):
         kind = {"b": "true and false", "i": "integers", "u": "integers"}.get(dtype.kind, "numbers")
-        raise BadRequest(f"input '{name}': expected {kind} for {datatype}")
+        raise BadRequest(f"input '{name}': expected {kind} for {datatype_of(dtype)}")
+    return _as_dtype(numbers, dtype, name).reshape(shape)
+
+
+def _numbers(data, shape, name):
+    """What a flat list has, or lists in lists as the shape says: as many as the shape has, of any kind."""
+    is_nested = isinstance(data, list) and len(data) > 0 and isinstance(data[0], list)
+    lists = [data]
+    for size in shape if is_nested else (math.prod(shape),):
+        if not all(isinstance(each, list) and len(each) == size for each in lists):
+            raise BadRequest(f"input '{name}': expected data of {shape}, as lists in lists or as one flat list")
+        lists = lists[0] if len(lists) == 1 else list(chain.from_iterable(lists))
+    return lists
+
+
+def _as_dtype(numbers, dtype, name):
+    """The numbers as an array. Raises BadRequest where one is not in the range of the dtype."""
     if dtype.kind in "biu":
         low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        fits = low <= int(values.min()) and int(values.max()) <= high
-        converted = values.astype(dtype) if fits else None
+        fits = low <= min(numbers, default=0) and max(numbers, default=0) <= high
+        converted = np.array(numbers, dtype) if fits else None
     else:
         with np.errstate(over="ignore"):
-            converted = values.astype(dtype)
+            taken = dtype if dtype.kind == "f" else np.float64  # bfloat16 takes no large integers itself
+            converted = np.array(numbers, taken).astype(dtype, copy=False)
         fits = bool(np.isfinite(converted).all())  # JSON has no infinity
     if not fits:
-        raise BadRequest(f"input '{name}': a number is out of the range of {datatype}")
+        raise BadRequest(f"input '{name}': a number is out of the range of {datatype_of(dtype)}")
     return converted
 
 
@@ -217,7 +222,7 @@ def _as_dtype(values, dtype, name):
 
 
 def answer(model, inference, results):
-    """(body, headers) of an answer with `results`, {output: array}. Raises BadRequest for outputs that are not there.
+    """(body, headers) of an answer with `results`, {output: array}. Raises BadRequest for unknown outputs.
 
     In JSON NaN and infinity are null.
     """

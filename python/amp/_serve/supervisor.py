@@ -27,7 +27,7 @@ def run(settings):
         host, port = listener.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
-        def ready(sessions):
+        def ready(sessions, _executor=None):
             workers = f"{settings.workers} workers of " if settings.workers > 1 else ""
             count = f"{sessions} session{'' if sessions == 1 else 's'}"
             print(f"serving {address}/v2/models/{settings.name} ({workers}{count})", flush=True)
@@ -35,17 +35,19 @@ def run(settings):
         if settings.workers == 1:
             worker.serve(settings, listener, ready)
             return 0
-        return Supervisor(settings, listener).run(ready)
+        with open(settings.plan, "rb") as plan:
+            return Supervisor(settings, listener, plan).run(ready)
 
 
 class Supervisor:
-    """Keeps `workers` processes, which share the listening socket and the pages of the plan."""
+    """Keeps `workers` processes, which share the listening socket and the open plan file."""
 
-    def __init__(self, settings, listener):
-        self._settings, self._listener = settings, listener
+    def __init__(self, settings, listener, plan):
+        self._settings, self._listener, self._plan = settings, listener, plan
         self._workers = {}  # {process id: (Popen, this end of the worker's socket, when it began)}
         self._is_ending = False
         self._folder = None  # of metrics
+        self._origin = b""  # what the first worker said of its executor: those of the others have to be the same
 
     def run(self, ready):
         """Returns the exit code: that of a worker that could not begin, or else 0."""
@@ -53,12 +55,10 @@ class Supervisor:
         handlers = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
         handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._kill)
         try:
-            told = b"-"
-            while told and len(self._workers) < self._settings.workers:  # the first alone says what is wrong
-                told = self._start().recv(16)  # how many sessions it has, or the end
-            if told:
-                ready(int(told))
-            return self._keep(has_begun=bool(told))
+            sessions = self._start_all()
+            if sessions:
+                ready(int(sessions))
+            return self._keep(has_begun=bool(sessions))
         finally:
             signal.alarm(0)
             for number, handler in handlers.items():
@@ -90,14 +90,21 @@ class Supervisor:
         if not self._is_ending:
             self._start()
 
+    def _start_all(self):
+        """Starts all workers; returns how many sessions each has, or nothing where one has ended."""
+        sessions, _, self._origin = self._start().recv(256).partition(b" ")  # the first alone says what is wrong
+        others = [self._start() for _ in range(self._settings.workers - 1)] if sessions else []
+        return sessions if all([each.recv(256) for each in others]) else b""
+
     def _start(self):
         """Starts a worker; returns this end of its socket."""
         ours, theirs = socket.socketpair()
         with theirs:
-            given = [json.dumps(self._settings._asdict()), str(self._listener.fileno()), str(theirs.fileno())]
+            settings = json.dumps(self._settings._asdict())
+            descriptors = [self._listener.fileno(), theirs.fileno(), self._plan.fileno()]
             process = subprocess.Popen(
-                [sys.executable, "-m", worker.__name__, *given],
-                pass_fds=(self._listener.fileno(), theirs.fileno()),
+                [sys.executable, "-m", worker.__name__, settings, *map(str, descriptors), self._origin],
+                pass_fds=descriptors,
                 env={**os.environ, SHARED_FOLDER: self._folder},
             )
         self._workers[process.pid] = (process, ours, time.monotonic())

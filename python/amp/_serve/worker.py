@@ -15,9 +15,12 @@ import warnings
 import uvicorn
 
 from .. import __version__
-from ..base import Error, cpu_info, one_line
+from .._execution.parameter_files import WatchedFile
+from .._execution.plan_files import PlanOrigin, note_of_file, source_of
+from ..base import Error, one_line
 from ..executor import Executor
 from ..pool import Pool
+from ..pool._sessions import default_sessions
 from .app import Service
 from .connections import TimedConnection
 from .settings import Settings
@@ -49,21 +52,21 @@ class _Server(uvicorn.Server):
 
 
 def serve(settings, listener, ready, watched=None):
-    """Serves until a signal ends it. Calls `ready(sessions)` before the first request.
+    """Serves until a signal ends it. Calls `ready(sessions, executor)` before the first request.
 
     `watched` is a pipe whose other end the supervisor holds: it closes when the supervisor dies, and so ends this.
     """
     executor = Executor.load(settings.plan)
     sessions = settings.sessions
     if sessions is None:
-        sessions = _default_sessions(executor, settings.workers)
+        sessions = default_sessions(executor, settings.workers)
     with Pool(executor, sessions=sessions, waiting=settings.queue, batch=settings.batch, delay=settings.delay) as pool:
         service = Service(settings, executor, pool, __version__)
         server = _Server(_config(settings, service.limited_app()), service, watched is not None)
-        ready(sessions)
+        ready(sessions, executor)
         asyncio.run(_serve(server, listener, watched))
         if server.force_exit:
-            raise KeyboardInterrupt  # nobody waits for what waits
+            raise KeyboardInterrupt  # waiting requests are dropped
 
 
 async def _serve(server, listener, watched):
@@ -91,10 +94,6 @@ def _config(settings, app):
     )
 
 
-def _default_sessions(executor, workers):
-    return max(1, cpu_info()["threads"] // executor.summary.num_threads // workers)
-
-
 def listening(host, port):
     """A socket that listens."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE)
@@ -112,17 +111,40 @@ def listening(host, port):
 
 
 def main(arguments):
-    """A worker of a supervisor: settings as JSON, and file descriptors of the socket and of the supervisor's pipe."""
-    settings, listener, watched = Settings(**json.loads(arguments[0])), int(arguments[1]), int(arguments[2])
-    warnings.showwarning = lambda message, *_: print(f"amp: note: {message}", file=sys.stderr)
+    """A worker of a supervisor. All load what the supervisor opened, whatever has the plan's name since.
+
+    Arguments: settings as JSON; file descriptors of the socket, the supervisor's pipe and the plan; what the first
+    worker said of its executor, or ''.
+    """
+    named, listener, watched = Settings(**json.loads(arguments[0])), int(arguments[1]), int(arguments[2])
+    settings = named._replace(plan=f"/proc/self/fd/{arguments[3]}")
+
+    def tell(kind, what):
+        print(f"amp: {kind}: {what}".replace(settings.plan, named.plan), file=sys.stderr)
+
+    def ready(sessions, executor):
+        origin = _origin_of(executor, settings.plan)
+        if arguments[4] not in ("", origin):
+            raise Error("the model files of the plan have changed since the service began; start it again")
+        os.write(watched, f"{sessions} {origin}".encode())
+
+    warnings.showwarning = lambda message, *_: tell("note", message)
     try:
-        serve(settings, socket.socket(fileno=listener), lambda sessions: os.write(watched, b"%d" % sessions), watched)
+        serve(settings, socket.socket(fileno=listener), ready, watched)
     except KeyboardInterrupt:
         return 130
     except (Error, OSError, MemoryError) as error:
-        print(f"amp: error: {one_line(error)}", file=sys.stderr)
+        tell("error", one_line(error))
         return 2
     return 0
+
+
+def _origin_of(executor, plan):
+    """'plan', or checksums of the model files that an executor was made from where the plan did not fit."""
+    if isinstance(executor._origin, PlanOrigin):
+        return "plan"
+    source = source_of(note_of_file(plan))
+    return ",".join(WatchedFile(path).facts()["sha256"] for path in (source.symbol, source.params))
 
 
 if __name__ == "__main__":

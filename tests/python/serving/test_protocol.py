@@ -1,6 +1,7 @@
 """The Open Inference Protocol: every datatype both ways, and what is refused."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -97,11 +98,61 @@ def test_numbers_that_json_has_not_are_null():
         ("BOOL", [2]),
         ("BOOL", [0.5]),
         ("FP32", [True]),
+        ("FP32", [True, 1.5]),
+        ("INT32", [True, 1]),
+        ("UINT64", [2**64]),
+        ("FP32", ["1", 2]),
+        ("FP32", [None]),
+        ("FP32", [[1], 2]),
+        ("FP32", [2, [1]]),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(datatype, data):
     with pytest.raises(protocol.BadRequest):
-        read_json(entry(datatype, [1], data=data))
+        read_json(entry(datatype, [len(data)], data=data))
+
+
+def test_numbers_at_the_ends_of_ranges():
+    for datatype, numbers in (("UINT64", [2**64 - 1, 2**63, 0]), ("INT64", [-(2**63), 2**63 - 1]), ("BOOL", [1, 0])):
+        assert read_json(entry(datatype, [len(numbers)], data=numbers)).inputs["x"].tolist() == numbers
+    assert read_json(entry("BF16", [1], data=[2**64 - 1])).inputs["x"].astype("float64") == 2.0**64
+
+
+def test_texts_take_no_memory():
+    """NumPy would make each as long as the longest."""
+    tracemalloc.start()
+    try:
+        for data in (["x" * 100_000] + ["a"] * 999, ["a"] * 999 + ["x" * 100_000], [1] * 999 + ["x" * 100_000]):
+            for shape in ([1000], [10, 100], [1]):
+                with pytest.raises(protocol.BadRequest):
+                    read_json(entry("FP32", shape, data=data))
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_nested_data_has_the_shape():
+    for shape, data in (([2, 3], [[1, 2, 3], [4, 5, 6]]), ([1, 2, 1], [[[1], [2]]]), ([2, 0], [[], []]), ([0], [])):
+        assert read_json(entry("INT8", shape, data=data)).inputs["x"].tolist() == data
+    for shape, data in (
+        ([2, 3], [[1, 2], [3, 4], [5, 6]]),
+        ([2, 3], [[1, 2, 3], [4, 5]]),
+        ([2, 3], [[1, 2, 3], 4, 5, 6]),
+        ([2, 3], [[[1, 2, 3], [4, 5, 6]]]),
+        ([6], [[1, 2, 3], [4, 5, 6]]),
+        ([1], [[1]]),
+        ([], [[1]]),
+        ([0, 2], [[], []]),
+    ):
+        with pytest.raises(protocol.BadRequest):
+            read_json(entry("INT8", shape, data=data))
+
+
+def test_an_output_is_sent_once():
+    outputs = [{"name": "y"}, {"name": "z"}, {"name": "y", "parameters": {"binary_data": True}}]
+    with pytest.raises(protocol.BadRequest):
+        read_json(entry("INT8", [1], data=[1]), outputs=outputs)
+    assert len(read_json(entry("INT8", [1], data=[1]), outputs=outputs[:2]).outputs) == 2
 
 
 @pytest.mark.parametrize("shape", [[2**31], [2**31 - 1, 2**31 - 1, 0], [0] * 33, [2**20, 2**20, 2**20]])

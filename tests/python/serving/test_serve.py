@@ -1,6 +1,8 @@
 """`amp serve`: the protocol by a plain client, and what is wrong, slow, endless, too much, or ends."""
 
+import asyncio
 import contextlib
+import functools
 import json
 import os
 import re
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,13 @@ from services import (  # noqa: E402
 
 for name in ("starlette", "uvicorn", "orjson", "prometheus_client"):
     pytest.importorskip(name)
+from uvicorn.protocols.http.flow_control import FlowControl  # noqa: E402
+
+from amp._serve import connections, protocol, supervisor  # noqa: E402
+from amp._serve.app import Service  # noqa: E402
+from amp._serve.connections import TimedConnection  # noqa: E402
+from amp._serve.memory import Memory  # noqa: E402
+from amp._serve.settings import Settings  # noqa: E402
 
 READ_TIMEOUT, LIMIT = 1.5, 300_000
 
@@ -154,7 +164,7 @@ MALFORMED = {
     "texts": (changed(0, data=["1", "2", "3", "4"]), {}),
     "fractions as integers": (changed(1, data=[0.5, 1, 1, 1]), {}),
     "a number out of range": (changed(1, data=[2**31, 1, 1, 1]), {}),
-    "bytes that are not there": (BINARY, {}),
+    "bytes that are missing": (BINARY, {}),
     "too many bytes": (BINARY + bytes(17), {"Inference-Header-Content-Length": str(len(BINARY))}),
     "a length that is none": (request(), {"Inference-Header-Content-Length": "-1"}),
     "a length that is too large": (request(), {"Inference-Header-Content-Length": "100000"}),
@@ -229,13 +239,13 @@ def test_long_and_endless_bodies(service):
     body = bytes(LIMIT + 1)
     status, headers, _ = service.ask("POST", INFER, body)  # a client that reads when it has sent everything
     assert status == 413 and headers["connection"] == "close"
-    # a body that nobody wants is thrown away
+    # a body that is not used is thrown away
     connection = service.connection()
     assert ask(connection, "POST", "/nothing", bytes(LIMIT))[0] == 404
     assert ask(connection, "POST", INFER, request())[0] == 200
 
 
-def test_clients_that_dribble_are_closed_and_bother_nobody(service):
+def test_clients_that_dribble_are_closed_and_others_are_answered(service):
     begin = HEAD + b"content-length: 100\r\n\r\n"
     texts = [b"", b"PO", HEAD, HEAD + b"x: 1\r\n", begin, begin + b"{", begin + b"{", begin]
     socks = [socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) for _ in texts]
@@ -280,6 +290,146 @@ def test_long_bodies_at_once_have_a_limit(service):
         sock.close()
     assert b"408" in answers and set(answers) <= {b"408", b"503"}  # one may have come while another was asked for
     assert service.ask("POST", INFER, request())[0] == 200
+
+
+class Clock:
+    """An event loop and a transport, as far as connections that write know them."""
+
+    def __init__(self, unsent, sock):
+        self.timers, self.unsent, self.sock, self.is_aborted = [], unsent, sock, False
+
+    def call_later(self, _seconds, function, *args):
+        self.timers.append(lambda: function(*args))
+        return self
+
+    def cancel(self):
+        self.timers.clear()
+
+    def get_write_buffer_size(self):
+        return self.unsent
+
+    def get_extra_info(self, _name):
+        return self.sock
+
+    def abort(self):
+        self.is_aborted = True
+
+    def connection(self):
+        connection = TimedConnection.__new__(TimedConnection)
+        connection.loop = connection.transport = self
+        connection.flow, connection._seconds, connection._writing = FlowControl(None), 1.0, None
+        return connection
+
+
+@pytest.fixture
+def ends():
+    """Both ends of a TCP connection, which never block."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_connection(listener.getsockname()) as ours, listener.accept()[0] as peers:
+            ours.setblocking(False)
+            peers.setblocking(False)
+            yield ours, peers
+
+
+def test_readers_are_closed_that_take_nothing(ends):
+    for taken, is_closed in ((1, False), (0, True)):
+        clock = Clock(100, ends[0])
+        connection = clock.connection()
+        connection.pause_writing()
+        for _ in range(20):
+            clock.unsent -= taken
+            clock.timers.pop()()
+            if clock.is_aborted:
+                break
+        assert clock.is_aborted == is_closed and len(clock.timers) == (not is_closed)
+        connection.resume_writing()
+        assert not clock.timers
+
+
+def test_readers_that_take_what_the_kernel_holds_stay(ends):
+    """The kernel holds megabytes, and asks for no more until many of them are taken."""
+
+    def in_kernel():
+        return connections._num_in_kernel(ends[0])
+
+    def take_until(count):
+        with contextlib.suppress(BlockingIOError):
+            ends[1].recv(65536)
+        return in_kernel() < count
+
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            ends[0].send(bytes(65536))
+    clock = Clock(100, ends[0])
+    clock.connection().pause_writing()
+    for _ in range(3):
+        before = in_kernel()
+        wait_until(functools.partial(take_until, before))
+        clock.timers.pop()()
+        assert not clock.is_aborted and len(clock.timers) == 1
+
+
+# ---- the application by itself ----
+
+
+def infer(app, body):
+    """(status, message) of one call of an ASGI application."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": INFER, "root_path": "", "query_string": b"", "headers": []}
+    asyncio.run(app(scope, receive, send))
+    return sent[0]["status"], json.loads(b"".join(message["body"] for message in sent[1:]))
+
+
+@pytest.fixture
+def app(plans):
+    with amp.Pool(plans[1], sessions=1) as pool:
+        settings = Settings(str(plans[0] / "net.plan"), "net")
+        yield Service(settings, plans[1], pool, "1").app
+
+
+def test_requests_without_memory_get_503(app, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    assert infer(app, request())[0] == 200
+    for function in ("read", "answer"):
+        with monkeypatch.context() as patched:
+            patched.setattr(protocol, function, fail)
+            status, message = infer(app, request())
+            assert status == 503 and "memory" in message["error"]
+    assert infer(app, request())[0] == 200
+
+
+def test_large_bodies_are_read_beside_the_loop(app, monkeypatch):
+    threads, read = [], protocol.read
+
+    def watched(*args):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return read(*args)
+
+    monkeypatch.setattr(protocol, "read", watched)
+    for body in (request(), request() + b" " * 1_000_000):
+        assert infer(app, body)[0] == 200
+    assert threads == [True, False]
+
+
+def test_bytes_of_a_run_that_goes_on_are_held():
+    memory, run = Memory(10), Future()
+    with memory.holding() as held:
+        assert held.take(6) and held.take(4) and not held.take(1) and not memory.take(1)
+    with memory.holding() as held:
+        assert held.take(10)
+        held.run = run
+    assert not memory.take(1)
+    run.set_result(None)
+    assert memory.take(10) and not memory.take(1)
 
 
 # ---- too many, and the end ----
@@ -329,6 +479,15 @@ def test_what_takes_too_long_gets_504(plans):
     with serving(plans[0] / "slow" / "net.plan", "--sessions", "1", "--timeout", "0.001") as service:
         status, _, body = service.ask("POST", INFER, SLOW)
         assert status == 504 and "0.001 s" in json.loads(body)["error"]
+
+
+def test_requests_that_took_too_long_leave_their_places(tmp_path):
+    slow_plan(tmp_path / "net.plan", products=100)
+    with serving(tmp_path / "net.plan", "--sessions", "1", "--queue", "3", "--timeout", "0.2") as service:
+        threads, statuses = at_once(service, 4, SLOW)
+        joined(threads)
+        assert statuses == [504] * 4 and service.ask("POST", INFER, SLOW)[0] == 504  # 503 where they keep them
+        assert service.metrics()['amp_waiting_requests{model="net"}'] == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -400,6 +559,68 @@ def test_workers_that_die_are_replaced(plans):
         _, errors = service.process.communicate(timeout=PATIENCE)
         assert service.process.returncode == 0 and re.search(r"worker \d+ ended with code -9; another", errors)
         assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def kill_worker(service, worker):
+    """Kills a worker and waits until another one has begun."""
+    before = set(children_of(service.process.pid))
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: set(children_of(service.process.pid)) - before)
+
+
+def test_workers_are_never_made_of_other_model_files(tmp_path):
+    shapes = {"data": (1, 4)}
+    net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=3, name="fc")
+    prefix, plan = str(tmp_path / "net"), tmp_path / "net.plan"
+    amp.save_checkpoint(prefix, 0, net, *amp.model_zoo.seeded_params(net, shapes))
+    model = amp.load(f"{prefix}-symbol.json", f"{prefix}-0000.params")
+    amp.Executor(*model, shapes, num_threads=1).save(plan, source=prefix)
+    with serving(plan, "--workers", "2") as service:
+        body = json.dumps({"inputs": [tensor("data", DATA)]}).encode()
+        status, _, expected = service.ask("POST", INFER, body)
+        assert status == 200
+        amp.save_checkpoint(prefix, 0, net, *amp.model_zoo.seeded_params(net, shapes, seed=1))
+        first, second = children_of(service.process.pid)
+        kill_worker(service, first)
+        later = next(each for each in children_of(service.process.pid) if each != second)
+        wait_until(lambda: later not in children_of(service.process.pid))  # it is refused
+        assert all(service.ask("POST", INFER, body)[2] == expected for _ in range(20))
+        service.process.terminate()
+        _, errors = service.process.communicate(timeout=PATIENCE)
+        assert service.process.returncode == 0 and "changed since the service began" in errors
+
+
+def test_workers_that_begin_later_load_the_same_plan(tmp_path):
+    plan = tmp_path / "net.plan"
+    quick_plan(plan)
+    with serving(plan, "--workers", "2") as service:
+        expected = service.ask("GET", "/v2/models/net")[2]
+        slow_plan(plan)  # another model, which takes its name
+        for worker in children_of(service.process.pid):
+            kill_worker(service, worker)
+        for _ in range(20):
+            assert service.ask("GET", "/v2/models/net")[2] == expected and answers(service) == 200
+        service.process.terminate()
+        _, errors = service.process.communicate(timeout=PATIENCE)
+        assert service.process.returncode == 0 and "error" not in errors, errors
+
+
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_workers_begin_together_when_the_first_is_ready(has_failed):
+    events = []
+
+    class Recorded(supervisor.Supervisor):
+        def _start(self):
+            events.append("start")
+            return self
+
+        def recv(self, _):
+            events.append("ready")
+            return b"" if has_failed else b"2 plan"
+
+    told = Recorded(Settings("net.plan", "net", workers=3), None, None)._start_all()
+    assert told == (b"" if has_failed else b"2")
+    assert events == ["start", "ready"] if has_failed else ["start", "ready", "start", "start", "ready", "ready"]
 
 
 def test_workers_end_with_their_supervisor(plans):
