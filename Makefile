@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo clients mxnet-tests test test-cpp test-python test-long asan fuzz bench bench-zoo bench-convert ring-report alternate-report trust-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
+.PHONY: help demo clients mxnet-tests test test-cpp test-python test-long test-ray asan fuzz bench bench-zoo bench-convert ring-report alternate-report trust-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -29,6 +29,7 @@ help:
 	@echo "make test-cpp     the C++ tests            (CTEST_ARGS='-R passes' for some of them)"
 	@echo "make test-python  the Python tests without those of the installation (PYTEST_ARGS='-k loader': some)"
 	@echo "make test-long    the Python tests that make test leaves out: large networks on other machines than this one"
+	@echo "make test-ray     the examples of Ray on a cluster of this machine (installs Ray: 676 MB on the first time)"
 	@echo "make asan         all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz         libFuzzer on everything that reads files (FUZZ_SECONDS=600 for each of four targets)"
 	@echo "make bench        time against OpenVINO, ONNX Runtime, torch and MXNet (BENCH_ARGS='--quick': a look; --help)"
@@ -80,6 +81,12 @@ asan:
 	@$(MAKE) --no-print-directory $(ASAN) test-python PYTEST_ENV="env \
 	  LD_PRELOAD='$$(ldd build-asan/libnnvm_amp.so | awk '/libasan|libubsan|libstdc/ {printf "%s ", $$3}')' \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYTEST_ADDOPTS=--capture=sys"
+
+# Ray lives in an environment of its own, which also sees the package in $(VENV).
+RAY_VENV ?= .venv-ray
+test-ray: package $(RAY_VENV)/.installed
+	$(call say,"Running the examples of Ray")
+	@$(RAY_VENV)/bin/python -m pytest -q tests/python/serving/test_ray.py
 
 # libFuzzer targets, one after the other: `make fuzz FUZZ_SECONDS=60 FUZZ_TARGETS=params`. Needs clang. What they learn
 # stays in $(FUZZ_BUILD)/found; a finding is written to $(FUZZ_BUILD)/<target>-crash-... and ends the run.
@@ -291,4 +298,13 @@ $(BENCH_VENV)/.installed: benchmarks/requirements.txt tools/setup_venv.py | $(VE
 	  $(addprefix --find-links ,$(wildcard /opt/wheels)) -r benchmarks/requirements.txt
 	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
 	  > "$$($(BENCH_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
+	@touch $@
+
+$(RAY_VENV)/.installed: pyproject.toml tools/setup_venv.py | $(VENV)/.created
+	@$(BIN)/python tools/setup_venv.py $(RAY_VENV) create
+	$(call say,"Installing Ray (676 MB on the first time)")
+	@$(RAY_VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
+	  $(addprefix --find-links ,$(wildcard /opt/wheels)) 'ray[data,serve]' pillow pytest numpy ml_dtypes
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
+	  > "$$($(RAY_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
 	@touch $@

@@ -8,6 +8,7 @@ import warnings
 from . import _core, demo
 from ._cli import (
     bench,
+    bench_subjects,
     calibrating,
     comparing,
     compiling,
@@ -292,7 +293,11 @@ def _add_binding(command):
     """What a command that binds a model wants to know. Plans are bound: of them `options.binding` may not be given."""
     of_model = _add_model(command)
     _add_data(command)
-    how = [*of_model, *_add_precision(command), *_add_plan_options(command), _add_threads(command)]
+    _set_binding(command, [*of_model, *_add_precision(command), *_add_plan_options(command), _add_threads(command)])
+
+
+def _set_binding(command, how):
+    """Keeps what says how a model is bound, as (flag, name, default)."""
     flags = [(action.option_strings or [action.metavar])[0] for action in how]
     command.set_defaults(binding=[(flag, action.dest, action.default) for flag, action in zip(flags, how)])
 
@@ -349,17 +354,24 @@ def _add_profile(commands):
 
 
 def _add_bench(commands):
-    summary = "Measure latency, throughput, start and memory; compare models or precisions run by run in turn."
+    summary = "Measure latency, throughput, start and memory; compare models, plans and services run by run in turn."
     command = _add_command(commands, "bench", bench.bench, summary)
-    _add_model(command)
+    how = _add_model(command, "a prefix, a symbol file (.json) or a plan file; none with --url", nargs="?")
     _add_data(command)
     command.add_argument(
-        "--against", nargs="+", default=[], metavar="MODEL", help="a second model (and its parameter file)"
+        "--against", nargs="+", default=[], metavar="MODEL", help="a second model (and its parameter file), or a plan"
     )
-    text = f"comma-separated: {', '.join(bench.PRECISIONS)} (default: stored; several are compared with the first)"
-    command.add_argument("--precision", default="stored", metavar="LIST", help=text)
-    _add_plan_options(command)
-    command.add_argument("--threads", metavar="LIST", help="comma-separated numbers of threads (default: one per CPU)")
+    text = "a running service, which is asked as well: http://HOST:PORT/v2/models/NAME (Open Inference Protocol)"
+    command.add_argument("--url", metavar="URL", help=text)
+    text = "comma-separated numbers of calls at once, each on a session of amp.Pool or a connection (default: 1)"
+    command.add_argument("--sessions", default="1", metavar="LIST", help=text)
+    known = ", ".join(bench_subjects.PRECISIONS)
+    text = f"comma-separated: {known} (default: stored; several are compared with the first)"
+    how.append(command.add_argument("--precision", default="stored", metavar="LIST", help=text))
+    how += _add_plan_options(command)
+    text = "comma-separated numbers of threads (default: one per CPU)"
+    how.append(command.add_argument("--threads", metavar="LIST", help=text))
+    _set_binding(command, how)
     command.add_argument(
         "--warm-up", type=float, default=1.0, metavar="SECONDS", help="of each, before it is timed (default: 1)"
     )
@@ -393,8 +405,10 @@ def _add_demo(commands):
 # ---- options of several commands ----
 
 
-def _add_model(command, text="a prefix (MODEL-symbol.json and the newest MODEL-NNNN.params) or a symbol file (.json)"):
-    command.add_argument("model", metavar="MODEL", help=text)
+def _add_model(
+    command, text="a prefix (MODEL-symbol.json and the newest MODEL-NNNN.params) or a symbol file (.json)", nargs=None
+):
+    command.add_argument("model", metavar="MODEL", help=text, nargs=nargs)
     text = "parameter file (default: the newest beside the symbol file)"
     params = command.add_argument("params", nargs="?", metavar="PARAMS", help=text)
     text = "parameters of this epoch instead of the newest"

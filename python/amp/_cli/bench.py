@@ -1,72 +1,54 @@
 """`amp bench`: latency, throughput, start and memory of a model, or of several, run by run in turn."""
 
+import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
 
-from .. import checkpoint
 from .._facts_text import size_text
-from .._model_files import ModelFiles
-from ..base import ArgumentError, cpu_info, did_you_mean
+from ..base import ArgumentError, cpu_info
 from ..profiling import SystemLoad
-from . import models, outputs
-from .inputs import arrays_of
-from .running import bound
+from . import bench_subjects, outputs
+from .bench_subjects import Model, Service
 
-# How a model of `--precision` is bound: `reduce_precision` of amp.Executor.
-PRECISIONS = {
-    "stored": None,
-    "float32": None,  # without the casts of a conversion
-    "automatic": {"target_dtype": "bfloat16"},
-    "bfloat16": {"target_dtype": "bfloat16", "emulate": True},
-    "float16": {"target_dtype": "float16", "emulate": True},
-}
 _MIN_RUNS = 5
 _PARTS = 10  # of all runs, for the spread of a ratio
 _BUSY = 0.1  # of the CPUs
-
-
-class Variant(NamedTuple):
-    """A model in one precision."""
-
-    label: str
-    files: ModelFiles
-    precision: str
-
-    def load(self):
-        """(Symbol, arguments, auxiliary states)"""
-        model = models.load(self.files)
-        return checkpoint.without_amp_casts(*model) if self.precision == "float32" else model
-
-    def bind(self, model, arrays, options, threads):
-        """The Executor that is timed."""
-        return bound(model, arrays, options, PRECISIONS[self.precision], threads)
+_CALLS = 4  # of each caller in a turn, where several call at once
 
 
 class Timed:
-    """The runs of one variant."""
+    """The calls of one subject: one in a turn, or `_CALLS` of each of several callers at once.
 
-    def __init__(self, label, executor, arrays):
-        self.label, self.seconds = label, []
-        self.threads = executor.summary.num_threads
-        self._executor, self._arrays = executor, arrays
+    `seconds` are those of calls, `turns` those of turns divided by their calls.
+    """
+
+    def __init__(self, label, call, threads, callers=1, workers=None):
+        self.label, self.threads, self.callers = label, threads, callers
+        self.seconds, self.turns = [], []
+        self._call, self._workers = call, workers
 
     def run(self):
-        """One run."""
+        """One turn."""
+        if self._workers is None:
+            self.seconds.append(self._timed())
+            self.turns.append(self.seconds[-1])
+            return
         start = time.perf_counter()
-        self._executor(self._arrays)
-        self.seconds.append(time.perf_counter() - start)
+        found = list(self._workers.map(self._timed_again, range(self.callers)))
+        self.turns.append((time.perf_counter() - start) / (self.callers * _CALLS))
+        self.seconds += [seconds for each in found for seconds in each]
 
     def warm_up(self, seconds):
-        """Runs that do not count, one at least."""
+        """Turns that do not count, one at least."""
         end = time.perf_counter() + seconds
         self.run()
         while time.perf_counter() < end:
             self.run()
         self.seconds.clear()
+        self.turns.clear()
 
     def facts(self):
         """Percentiles and throughput."""
@@ -74,11 +56,20 @@ class Timed:
         return {
             "variant": self.label,
             "threads": self.threads,
+            "callers": self.callers,
             "runs": len(ordered),
             "min_seconds": ordered[0],
             **{f"p{part}_seconds": percentile(ordered, part) for part in (50, 90, 99)},
-            "runs_per_second": len(ordered) / sum(ordered),
+            "runs_per_second": len(self.turns) / sum(self.turns),
         }
+
+    def _timed(self):
+        start = time.perf_counter()
+        self._call()
+        return time.perf_counter() - start
+
+    def _timed_again(self, _caller):
+        return [self._timed() for _ in range(_CALLS)]
 
 
 def percentile(ordered, part):
@@ -103,36 +94,29 @@ def bench(options):
     """`amp bench`"""
     if options.warm_up < 0 or options.duration < 0:
         raise ArgumentError("--warm-up, --duration: expected 0 or more seconds")
-    variants, threads = _variants(options), _thread_counts(options.threads)
-    loaded = [variant.load() for variant in variants]
-    arrays = [arrays_of(options, model) for model in loaded]
-    seconds = (options.warm_up + options.duration) * len(variants) * len(threads)
+    subjects = bench_subjects.subjects_of(options)
+    threads = _counts("--threads", options.threads) if options.threads else [None]  # what executors choose
+    callers = _counts("--sessions", options.sessions)
+    loaded = [subject.load() for subject in subjects]
+    arrays = [subject.arrays(each, options) for subject, each in zip(subjects, loaded)]
+    cells = [(*each, count) for each in zip(subjects, loaded, arrays) for count in callers]
+    seconds = (options.warm_up + options.duration) * len(cells) * len(threads)
     outputs.say(options, f"timing for about {seconds:.0f} s; the machine should do nothing else")
     load, latency, ratios = SystemLoad(), [], []
     for count in threads:
-        timed = [
-            Timed(variant.label, variant.bind(model, inputs, options, count), inputs)
-            for variant, model, inputs in zip(variants, loaded, arrays)
-        ]
-        _take_turns(timed, options.warm_up, options.duration)
+        with contextlib.ExitStack() as stack:
+            timed = [_timed(*cell, options, count, stack) for cell in cells]
+            _take_turns(timed, options.warm_up, options.duration)
         latency += [one.facts() for one in timed]
-        ratios += [
-            {
-                "variant": one.label,
-                "against": timed[0].label,
-                "threads": one.threads,
-                **ratio(timed[0].seconds, one.seconds),
-            }
-            for one in timed[1:]
-        ]
+        ratios += [_against(timed[0], one) for one in timed[1:]]
     facts = {
         "cpu": cpu_info()["cpu"],
         "isa": cpu_info()["isa"],
-        "files": {variant.label: list(variant.files) for variant in variants},
+        "files": {one.label: _files(one) for one in subjects},
         "latency": latency,
         "ratios": ratios,
         "others_share": load.others(),
-        "start": [_cold_start(variant, options, threads[-1]) for variant in variants],
+        "start": [_cold_start(one, options, threads[-1]) for one in subjects if not isinstance(one, Service)],
     }
     if options.json:
         outputs.print_json("bench", facts)
@@ -140,36 +124,36 @@ def bench(options):
     _print_facts(facts)
 
 
-def _variants(options):
-    """Each model in each precision, with labels that tell them apart."""
-    files = [models.find_model(options.model, options.params, options.epoch)]
-    if options.against:
-        against = models.find_models(options.against)
-        if len(against) != 1:
-            raise ArgumentError(f"--against: expected one model, got {len(against)}")
-        files += against
-    precisions = options.precision.split(",")
-    for name in precisions:
-        if name not in PRECISIONS:
-            hint = did_you_mean(name, PRECISIONS)
-            raise ArgumentError(f"--precision: expected {', '.join(PRECISIONS)}, got {name!r}{hint}")
-    names = [os.path.basename(one.symbol).removesuffix(".json").removesuffix("-symbol") for one in files]
-    if len(set(names)) < len(names):
-        names = [one.symbol for one in files]
-    if len(set(files)) < len(files) or len(set(precisions)) < len(precisions):
-        raise ArgumentError("--against, --precision: the same is named twice")
-    return [
-        Variant(f"{name} {precision}", one, precision) for name, one in zip(names, files) for precision in precisions
-    ]
+def _timed(subject, loaded, arrays, callers, options, threads, stack):
+    """The Timed of a subject that is called by so many at once."""
+    bound = subject.bind(loaded, arrays, options, threads)
+    label = subject.label if callers == 1 else f"{subject.label}, {callers} at once"
+    own_threads = None if isinstance(subject, Service) else bound.summary.num_threads
+    workers = stack.enter_context(ThreadPoolExecutor(callers)) if callers > 1 else None
+    return Timed(label, subject.calls(bound, arrays, callers, stack), own_threads, callers, workers)
 
 
-def _thread_counts(text):
-    """[None] is what executors choose."""
-    if text is None:
-        return [None]
+def _against(first, second):
+    """How the second compares with the first."""
+    return {
+        "variant": second.label,
+        "against": first.label,
+        "threads": second.threads,
+        **ratio(first.turns, second.turns),
+    }
+
+
+def _files(subject):
+    """What a subject is read from, or its address."""
+    return list(subject.files) if isinstance(subject, Model) else [subject[-1]]
+
+
+def _counts(flag, text):
     counts = text.split(",")
     if not all(count.isdecimal() and int(count) > 0 for count in counts):
-        raise ArgumentError(f"--threads: expected numbers such as 1,2,4, got {text!r}")
+        raise ArgumentError(f"{flag}: expected numbers such as 1,2,4, got {text!r}")
+    if len(set(map(int, counts))) < len(counts):
+        raise ArgumentError(f"{flag}: the same number is named twice")
     return [int(count) for count in counts]
 
 
@@ -178,15 +162,15 @@ def _take_turns(timed, warm_up, duration):
     for one in timed:
         one.warm_up(warm_up)
     end = time.perf_counter() + duration * len(timed)
-    while len(timed[0].seconds) < _MIN_RUNS or time.perf_counter() < end:
-        for one in timed if len(timed[0].seconds) % 2 == 0 else timed[::-1]:
+    while len(timed[0].turns) < _MIN_RUNS or time.perf_counter() < end:
+        for one in timed if len(timed[0].turns) % 2 == 0 else timed[::-1]:
             one.run()
 
 
-def _cold_start(variant, options, threads):
+def _cold_start(subject, options, threads):
     """What a process that does nothing else needs: seconds to load, to bind and of the first run, and bytes."""
     asked = {
-        "variant": [variant.label, list(variant.files), variant.precision],
+        "subject": [type(subject).__name__, *subject],
         "threads": threads,
         "options": {name: value for name, value in vars(options).items() if name != "command"} | {"tune": False},
     }
@@ -194,28 +178,36 @@ def _cold_start(variant, options, threads):
         [sys.executable, "-m", "amp._cli.cold_start"], input=json.dumps(asked), capture_output=True, text=True
     )
     if done.returncode:
-        raise ArgumentError(f"a process that loads {variant.label} ended with {done.returncode}: {done.stderr[-300:]}")
-    return {"variant": variant.label, **json.loads(done.stdout)}
+        raise ArgumentError(f"a process that loads {subject.label} ended with {done.returncode}: {done.stderr[-300:]}")
+    return {"variant": subject.label, **json.loads(done.stdout)}
 
 
 # ---- what is printed ----
 
 
 def _print_facts(facts):
-    width = max(len(start["variant"]) for start in facts["start"])
+    width = max(len(row["variant"]) for row in facts["latency"])
     print(f"{'':<{width}}  threads    runs    p50 ms    p90 ms    p99 ms   best ms    runs/s")
     for row in facts["latency"]:
         times = "".join(f"{1000 * row[f'{name}_seconds']:10.3f}" for name in ("p50", "p90", "p99", "min"))
-        print(f"{row['variant']:<{width}}  {row['threads']:7} {row['runs']:7}{times}{row['runs_per_second']:10.1f}")
+        threads = "-" if row["threads"] is None else row["threads"]
+        print(f"{row['variant']:<{width}}  {threads:>7} {row['runs']:7}{times}{row['runs_per_second']:10.1f}")
     for row in facts["ratios"]:
         spread = f"{row['lowest']:.2f} to {row['highest']:.2f} in {row['parts']} parts"
-        print(f"{row['variant']} takes {row['ratio']:.2f} times as long as {row['against']}, ", end="")
-        print(f"{row['threads']} threads ({spread})")
-    print(f"\n{'in a fresh process':<{width}}      load ms   bind ms  first run ms   peak memory")
-    for row in facts["start"]:
-        times = "".join(f"{1000 * row[f'{name}_seconds']:10.1f}" for name in ("load", "bind"))
-        first = f"{1000 * row['first_run_seconds']:14.1f}"
-        print(f"{row['variant']:<{max(width, 18)}}  {times}{first}  {size_text(row['peak_bytes']):>12}")
+        threads = "" if row["threads"] is None else f", {row['threads']} threads"
+        print(f"{row['variant']}: {row['ratio']:.2f} times the time a call of {row['against']}{threads} ({spread})")
+    _print_starts(facts["start"])
     others = facts["others_share"]
     if others is not None and others > _BUSY:
         print(f"other programs took {others:.0%} of the CPUs meanwhile: on an idle machine times are shorter")
+
+
+def _print_starts(rows):
+    if not rows:
+        return
+    width = max(18, *(len(row["variant"]) for row in rows))
+    print(f"\n{'in a fresh process':<{width}}   load ms   bind ms  first run ms   peak memory")
+    for row in rows:
+        times = "".join(f"{1000 * row[f'{name}_seconds']:10.1f}" for name in ("load", "bind"))
+        first = f"{1000 * row['first_run_seconds']:14.1f}"
+        print(f"{row['variant']:<{width}}{times}{first}  {size_text(row['peak_bytes']):>12}")

@@ -10,25 +10,22 @@ import sys
 import time
 import warnings
 
-from .._model_files import ModelFiles
-from .bench import Variant
-from .inputs import arrays_of
+from .bench_subjects import subject_of
 
 
 def main():
     """Loads, binds and runs a model once."""
     asked = json.load(sys.stdin)
-    label, files, precision = asked["variant"]
+    subject = subject_of(*asked["subject"])
     options = argparse.Namespace(**asked["options"])
     marks = [time.perf_counter()]
-    variant = Variant(label, ModelFiles(*files), precision)
-    model = variant.load()
+    loaded = subject.load()
     marks.append(time.perf_counter())
-    arrays = arrays_of(options, model)
+    arrays = subject.arrays(loaded, options)
     marks.append(time.perf_counter())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the process that asks has told them
-        executor = variant.bind(model, arrays, options, asked["threads"])
+        executor = subject.bind(loaded, arrays, options, asked["threads"])
     marks.append(time.perf_counter())
     executor(arrays)
     marks.append(time.perf_counter())

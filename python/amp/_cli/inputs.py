@@ -105,17 +105,17 @@ def arrays_of(options, model):
     return _checked(arrays, model, _HOW)
 
 
-def arrays_of_plan(options, executor):
-    """{input: array} of `--input` and `--random` for a bound model; without them random data of its types.
+def arrays_of_bound(options, bound, what="plan"):
+    """{input: array} of `--input` and `--random` for an Executor or a Client; without them random data of its types.
 
     Raises ArgumentError unless these are its inputs.
     """
     given = [name for name, *_ in options.random] + [name for name, _ in options.input]
     _refuse_repeated(given)
-    shapes, dtypes = executor.input_shapes, executor.input_dtypes
+    shapes, dtypes = bound.input_shapes, bound.input_dtypes
     for name in given:
         if name not in shapes:
-            raise ArgumentError(f"the plan has no input {name!r}{near_matches(name, list(shapes))}")
+            raise ArgumentError(f"the {what} has no input {name!r}{near_matches(name, list(shapes))}")
     arrays = {name: _random_array(name, shape, dtype or dtypes[name]) for name, shape, dtype in options.random}
     arrays.update((name, array_of_file(name, path)) for name, path in options.input)
     missing = {name: shape for name, shape in shapes.items() if name not in arrays}

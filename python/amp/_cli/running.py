@@ -11,7 +11,7 @@ from .._model_files import find_model
 from ..base import ArgumentError, cpu_info, dtype_name
 from ..executor import Executor
 from . import models, outputs
-from .inputs import arrays_of, arrays_of_plan
+from .inputs import arrays_of, arrays_of_bound
 from .progress import tuning
 
 
@@ -79,7 +79,7 @@ def _bound(options):
     """(the model's files, Executor, {input: array})"""
     if models.is_plan(options.model):
         executor = models.load_plan(options)
-        return (options.model,), executor, arrays_of_plan(options, executor)
+        return (options.model,), executor, arrays_of_bound(options, executor)
     files = find_model(options.model, options.params, options.epoch)
     model = models.load(files)
     arrays = arrays_of(options, model)

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from .._execution.plan_files import note_of_file
 from ..base import ArgumentError, GraphError, PoolFull
 from . import page, protocol
+from .datatypes import datatype_of
 from .memory import Memory
 from .metrics import Metrics
 from .plan_note import parameters_of
@@ -171,11 +172,11 @@ def _num_bytes(arrays):
 
 def _metadata(name, executor, parameters):
     inputs = [
-        {"name": each, "datatype": protocol.datatype_of(executor.input_dtypes[each]), "shape": list(shape)}
+        {"name": each, "datatype": datatype_of(executor.input_dtypes[each]), "shape": list(shape)}
         for each, shape in executor.input_shapes.items()
     ]
     outputs = [
-        {"name": each, "datatype": protocol.datatype_of(dtype), "shape": list(shape)}
+        {"name": each, "datatype": datatype_of(dtype), "shape": list(shape)}
         for each, dtype, shape in zip(executor.output_names, executor.output_dtypes, executor.output_shapes)
     ]
     more = {"parameters": parameters} if parameters else {}

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from ..base import dtype_name
-from ..nd import bfloat16
+from .datatypes import DTYPES, datatype_of
 
 HEADER_LENGTH = "inference-header-content-length"
 _MAX_AXES = 32
@@ -22,15 +21,6 @@ _MAX_SIZE = 2**31  # of an axis, exclusive
 _MAX_ELEMENTS = 2**48
 _MAX_LISTED = 1000  # inputs or outputs of a request
 
-_DTYPES = {
-    "BOOL": np.dtype(bool),
-    **{f"{kind.upper()}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-    "FP16": np.dtype("float16"),
-    "FP32": np.dtype("float32"),
-    "FP64": np.dtype("float64"),
-    "BF16": np.dtype(bfloat16),
-}
-_DATATYPES = {dtype_name(dtype): name for name, dtype in _DTYPES.items()}
 # What would change the meaning of an answer is refused; other parameters are hints.
 _REFUSED = ("classification", "shared_memory_region", "sequence_id")
 
@@ -46,11 +36,6 @@ class Inference(NamedTuple):
     inputs: dict[str, Any]
     outputs: list[tuple[str, bool]] | None
     all_binary: bool
-
-
-def datatype_of(dtype):
-    """The protocol's name of an element type."""
-    return _DATATYPES[dtype_name(dtype)]
 
 
 # ---- requests ----
@@ -136,9 +121,9 @@ def _input(entry, rest, begin):
     """(name, array, where the next input's bytes begin)"""
     name = entry["name"]
     datatype = entry.get("datatype")
-    dtype = _DTYPES.get(datatype) if isinstance(datatype, str) else None
+    dtype = DTYPES.get(datatype) if isinstance(datatype, str) else None
     if dtype is None:
-        raise BadRequest(f"input '{name}': expected a datatype out of {', '.join(_DTYPES)}, got {_shown(datatype)}")
+        raise BadRequest(f"input '{name}': expected a datatype out of {', '.join(DTYPES)}, got {_shown(datatype)}")
     shape = _shape(entry, name)
     size = _parameters(entry, f"input '{name}'").get("binary_data_size")
     if size is None:

@@ -77,7 +77,7 @@ SCHEMAS = {
         [*DATA, "--duration", "0", "--warm-up", "0", "--precision", "stored,float32"],
         {
             **{"cpu": str, "isa": str, "files": dict, "others_share": (float, type(None))},
-            "latency": [{"variant": str, "threads": int, "runs": int, **TIMES}],
+            "latency": [{"variant": str, "threads": int, "callers": int, "runs": int, **TIMES}],
             "ratios": [
                 {"variant": str, "against": str, "threads": int, "parts": int}
                 | dict.fromkeys("ratio lowest highest".split(), float)

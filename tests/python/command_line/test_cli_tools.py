@@ -1,4 +1,4 @@
-"""`amp bench`, `amp operators`, `amp show`, and how progress is told. Nothing here depends on time itself."""
+"""`amp operators`, `amp show`, and how progress is told. Nothing here depends on time itself."""
 
 import io
 import json
@@ -12,7 +12,7 @@ import pytest
 import amp
 from amp import commands
 from amp.__main__ import main
-from amp._cli import bench, progress
+from amp._cli import progress
 
 DATA = ("--random", "data=1x1x8x8")
 
@@ -20,73 +20,6 @@ DATA = ("--random", "data=1x1x8x8")
 @pytest.fixture
 def digits(repository):
     return str(repository / "examples" / "digits" / "digits")
-
-
-# ---- bench ----
-
-
-def test_percentiles():
-    values = sorted(float(number) for number in range(1, 101))
-    assert [bench.percentile(values, part) for part in (50, 90, 99)] == [50, 90, 99]
-    assert [bench.percentile([7.0], part) for part in (50, 99)] == [7, 7]
-    assert bench.percentile([1.0, 2.0, 3.0], 50) == 2
-
-
-def test_a_ratio_of_medians_has_its_range():
-    first, second = [1.0] * 20, [2.0] * 10 + [4.0] * 10
-    found = bench.ratio(first, second)
-    assert (found["lowest"], found["highest"], found["parts"]) == (2, 4, 10) and found["ratio"] == 2
-    second[3] = 1000.0  # one hiccup
-    assert bench.ratio(first, second)["highest"] < 1000 or bench.ratio(first, second)["ratio"] <= 4
-
-
-def test_models_take_turns():
-    order = []
-
-    class Fake(bench.Timed):
-        def __init__(self, name):
-            self.label, self.seconds, self.threads = name, [], 1
-
-        def run(self):
-            order.append(self.label)
-            self.seconds.append(1.0)
-
-    bench._take_turns([Fake("a"), Fake("b")], 0, 0)
-    assert order == list("ab" + "ab" + "ba" + "ab" + "ba" + "ab")
-
-
-def test_bench_compares_models(digits, tmp_path, capsys):
-    assert main(["convert", digits, "-o", str(tmp_path / "low")]) == 0
-    capsys.readouterr()
-    times = ("--warm-up", "0", "--duration", "0", "--threads", "1,2")
-    assert main(["bench", digits, *DATA, *times, "--against", str(tmp_path / "low"), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    variants = ["digits stored", "low stored"]
-    assert [(row["variant"], row["threads"]) for row in facts["latency"]] == [(v, n) for n in (1, 2) for v in variants]
-    assert all(row["runs"] >= 5 for row in facts["latency"])
-    assert {(row["variant"], row["against"]) for row in facts["ratios"]} == {(v, variants[0]) for v in variants[1:]}
-    assert all(row["peak_bytes"] > 1e7 for row in facts["start"])
-
-
-def test_bench_prints_a_table(digits, capsys):
-    assert main(["bench", digits, *DATA, "--warm-up", "0", "--duration", "0"]) == 0
-    text = capsys.readouterr().out
-    assert "p99 ms" in text and "peak memory" in text and len(re.findall("^digits stored ", text, re.M)) == 2
-
-
-@pytest.mark.parametrize(
-    "options, word",
-    [
-        (("--precision", "bfloat"), "did you mean 'bfloat16'"),
-        (("--precision", "stored,stored"), "twice"),
-        (("--threads", "1,x"), "--threads"),
-        (("--duration", "-1"), "--duration"),
-        (("--against", "nothing"), "nothing-symbol.json"),
-    ],
-)
-def test_bench_refuses(digits, capsys, options, word):
-    assert main(["bench", digits, *DATA, *options]) == commands.USER_ERROR
-    assert word in capsys.readouterr().err
 
 
 # ---- operators ----
