@@ -80,7 +80,7 @@ class BodyConverter {
     for (const FlowBody& body : node.op()->Find<RunsBodies>()->describe(node, types).bodies) {
       options.push_back(OptionsFor(node, body, given));
     }
-    return FlowConversion(node, std::move(inputs), std::move(options), c_.run, c_.report != nullptr);
+    return FlowConversion(node, std::move(inputs), std::move(options), c_.report != nullptr);
   }
 
   static std::size_t CountCastsWithin(const Graph& graph) {
@@ -92,7 +92,8 @@ class BodyConverter {
   std::string WhyNot(const PrecisionChoices& choices, NodeId id) const {
     if (c_.options.policy == PrecisionPolicy::kMXNet) return "MXNet's pass leaves bodies of control flow as they are";
     if (c_.options.accuracy) return "a goal for accuracy does not measure what is inside of bodies";
-    if (choices.reasons[id].kind == ReasonKind::kUser) {
+    if (c_.options.over_limit) return "limits do not measure what is inside of bodies";
+    if (choices.reasons[id].kind != ReasonKind::kRunsBodies) {
       return fmt::format("the caller chose the dtypes of '{}'", Quotable(graph_.node(id).name()));
     }
     return "";

@@ -98,7 +98,6 @@ void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>*
 }  // namespace
 
 void RunConversion(Conversion& conversion) {
-  conversion.run = RunConversion;
   RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion);
 }
 void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }

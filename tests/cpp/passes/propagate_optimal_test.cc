@@ -729,8 +729,13 @@ TEST(OptimalPolicy, AReaderPaysForItsPartOfAnError) {
   EXPECT_EQ(decision.errors->squared_error, 4);
   EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
   EXPECT_NE(KindOf(t, decision, "c"), ReasonKind::kTooSensitive);
+  const auto problem = [&] { return ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }); };
   target.parts["a_output"]["c"] = -1;
-  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }), "");
+  EXPECT_NE(problem(), "");
+  target.parts["a_output"]["c"] = 0.0625 + 1e-5;
+  EXPECT_CONTAINS(problem(), "accuracy: the parts of the squared error of 'a_output' sum to 1.00001; expected 1");
+  target.parts["a_output"]["c"] = 0.0625 + 1e-7;
+  EXPECT_EQ(problem(), "");
 }
 
 TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {
