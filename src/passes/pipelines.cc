@@ -97,9 +97,7 @@ void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>*
 
 }  // namespace
 
-void RunConversion(Conversion& conversion) {
-  RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion);
-}
+void RunConversion(Conversion& conversion) { RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion); }
 void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }
 void OptimizeForShapes(Preparation& preparation) { RunOptimization(kPerShapes, preparation); }
 void PrepareForGradients(Preparation& preparation) { RunOptimization(kBeforeGradients, preparation); }

@@ -66,16 +66,14 @@ bool OpChoices::IsReplaced(ListRole role) const {
 void OpChoices::AddPublished() {
   for (const auto& [op, role] : MXNetLists(options_.target).roles) {
     if (IsReplaced(role) || role == ListRole::kNeutral) continue;
-    const std::string text =
-        fmt::format("{} is in MXNet's {} for {}", op->name, NameOf(role), NameOf(options_.target));
+    const std::string text = fmt::format("{} is in MXNet's {} for {}", op->name, NameOf(role), NameOf(options_.target));
     by_op_[op] = {RoleOfList(role), {ReasonKind::kListed, Reason::kNone, Detail(text)}, 0};
   }
 }
 
 void OpChoices::AddPreset() {
   std::vector<std::string> problems;
-  preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, options_.training,
-                  &problems);
+  preset_.emplace(options_.preset ? *options_.preset : DefaultPreset(), options_.target, options_.training, &problems);
   for (std::string& problem : problems) problems_->Add(std::move(problem));
   if (options_.widest_ops) {
     problems_->Add("widest_dtype_ops: policy graphamp has the categories allow, infer and deny alone");
@@ -171,8 +169,7 @@ OpChoice OpChoices::FromFacts(const Op& op) const {
   const auto* facts = op.Find<AmpFacts>();
   if (options_.policy == PrecisionPolicy::kMXNet || facts == nullptr) return {};
   if (facts->arithmetic == Arithmetic::kAccumulates) return {PrecisionCategory::kLow, {ReasonKind::kAccumulates}, 0};
-  if (facts->arithmetic == Arithmetic::kNeedsFloat32)
-    return {PrecisionCategory::kKeep, {ReasonKind::kNeedsFloat32}, 0};
+  if (facts->arithmetic == Arithmetic::kNeedsFloat32) return {PrecisionCategory::kKeep, {ReasonKind::kNeedsFloat32}, 0};
   return {};
 }
 

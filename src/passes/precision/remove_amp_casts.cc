@@ -33,7 +33,7 @@ class CastRemover {
     return Operator(id, std::move(inputs));
   }
 
-  // A variable of a body is marked where it declared float32; parameters are, whatever they declared.
+  // A body declares what its node gives it: its variables are no parameters, whose arrays could decide.
   std::vector<NodeEntry> Variable(NodeId id) {
     const Node& variable = graph_.node(id);
     if (variable.FindAttr(kAmpDTypeAttr) == nullptr) return Typed(rewriter_.KeepNode(id, {}), {DTypeOf(variable)});

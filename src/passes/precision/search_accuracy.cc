@@ -19,7 +19,7 @@ constexpr std::size_t kChoicesInAll = 1'000'000;
 // A choice that is made low takes others along that pay at the same price. At a higher price it takes fewer along.
 constexpr double kPricesOfNeighbours[] = {1.001, 2, 8};
 constexpr double kPartsTolerance = 1e-6;  // of their sum
-constexpr double kMaxPrice = 1e17;  // of all roundings together, in parts
+constexpr double kMaxPrice = 1e17;        // of all roundings together, in parts
 
 void RequireNonNegative(const char* what, const std::string& name, double value) {
   if (std::isfinite(value) && value >= 0) return;
