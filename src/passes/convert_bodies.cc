@@ -76,11 +76,10 @@ class BodyConverter {
       types.push_back(c_.model.types()[input]);
       inputs.push_back({types.back(), array, is_parameter && !c_.casts_files});
     }
+    FlowBodies flow = node.op()->Find<RunsBodies>()->describe(node, types);
     std::vector<ConvertOptions> options;
-    for (const FlowBody& body : node.op()->Find<RunsBodies>()->describe(node, types).bodies) {
-      options.push_back(OptionsFor(node, body, given));
-    }
-    return FlowConversion(node, std::move(inputs), std::move(options), c_.report != nullptr);
+    for (const FlowBody& body : flow.bodies) options.push_back(OptionsFor(node, body, given));
+    return FlowConversion(node, std::move(flow), std::move(inputs), std::move(options), c_.report != nullptr);
   }
 
   static std::size_t CountCastsWithin(const Graph& graph) {

@@ -28,12 +28,6 @@ std::map<std::string, NodeId> VariableIds(const Graph& graph) {
   return ids;
 }
 
-std::vector<TensorType> TypesOf(const std::vector<FlowInput>& inputs) {
-  std::vector<TensorType> types;
-  for (const FlowInput& input : inputs) types.push_back(input.type);
-  return types;
-}
-
 using States = std::set<std::size_t>;
 
 // What is left once all are gone that do not stay among those that are left.
@@ -97,12 +91,12 @@ class BodyNarrower {
 
 }  // namespace
 
-FlowConversion::FlowConversion(const Node& node, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
-                               bool wants_reports)
+FlowConversion::FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs,
+                               std::vector<ConvertOptions> options, bool wants_reports)
     : node_(node),
       inputs_(std::move(inputs)),
       options_(std::move(options)),
-      flow_(node.op()->Find<RunsBodies>()->describe(node, TypesOf(inputs_))),
+      flow_(std::move(flow)),
       wants_reports_(wants_reports) {
   for (const FlowBody& body : flow_.bodies) variables_.push_back(VariablesByName(body));
   for (std::size_t i = 0; i < flow_.bodies.size(); ++i) counting_.push_back(CountingNodes(i));

@@ -23,8 +23,8 @@ struct FlowInput {
 
 class FlowConversion {
  public:
-  // `options` are those of each body.
-  FlowConversion(const Node& node, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
+  // `flow` describes the node for these inputs, and `options` are those of each body.
+  FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
                  bool wants_reports);
 
   const FlowBodies& flow() const { return flow_; }

@@ -35,7 +35,7 @@ void RequireParts(const std::string& name, const std::map<std::string, double>& 
     sum += part;
   }
   if (parts.empty() || std::abs(sum - 1) <= kPartsTolerance) return;
-  Throw<ArgumentError>("accuracy: the parts of the squared error of {} sum to {}; expected 1", Quotable(name), sum);
+  Throw<ArgumentError>("accuracy: the parts of the squared error of '{}' sum to {}; expected 1", Quotable(name), sum);
 }
 
 std::size_t CutsOf(const CutProblem& problem, std::size_t most) {

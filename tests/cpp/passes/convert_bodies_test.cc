@@ -107,7 +107,7 @@ TEST(ConvertBodies, NamesSayWhichGraphTheyMean) {
 
 TEST(ConvertBodies, PatternsMeanNodesWhateverTheirNames) {
   for (const char* name : {"!f", "^f", "-f", "f\\", "\\f", "f]", "[f", "[f]", "f*", "f?", "a/f", "fü"}) {
-    const Symbol fx = BodyDense(name, Var("x"), Var("w")), fs = BodyDense("fs", Var("s"), Var("w"));
+    const Symbol w = Var("w"), fx = BodyDense(name, Var("x"), w), fs = BodyDense("fs", Var("s"), w);
     const Symbol loop = Loop(Op("relu", "act", {Op("elemwise_add", "sum", {fx, fs})}));
     ConvertOptions options;
     options.excluded = {"loop/body/*"};
@@ -144,11 +144,11 @@ TEST(ConvertBodies, LimitsLeaveThem) {
 }
 
 TEST(ConvertBodies, ListsOfOperatorsDecideAboutLoops) {
-  using List = std::optional<std::vector<std::string>> ConvertOptions::*;
-  for (const List list : {&ConvertOptions::target_ops, &ConvertOptions::float32_ops, &ConvertOptions::widest_ops,
-                          &ConvertOptions::neutral_ops}) {
-    ConvertOptions options;
-    options.*list = {"_foreach"};
+  const std::vector<std::string> loops{"_foreach"};
+  ConvertOptions low, wide, widest, neutral;
+  low.target_ops = wide.float32_ops = widest.widest_ops = loops;
+  neutral.neutral_ops = loops;
+  for (const ConvertOptions& options : {low, wide, widest, neutral}) {
     EXPECT_EQ(Convert(Chained(), options).why_not, (std::vector<std::string>{"the caller chose the dtypes of 'loop'"}));
   }
 }
