@@ -39,7 +39,8 @@ TEST(RoundingErrors, OneAxisOrNoneIsOneRow) {
   const RoundingErrors vector = RoundingErrorsOf(Floats({2}, {1, 3}), Floats({2}, {1, 1}));
   EXPECT_EQ(vector.errors, (std::vector<double>{2}));
   EXPECT_EQ(vector.elements, (std::vector<double>{5}));
-  EXPECT_EQ(RoundingErrorsOf(Floats({}, {3}), Floats({}, {1})).errors, (std::vector<double>{4}));
+  const Shape scalar = Shape::OfRank(0);
+  EXPECT_EQ(RoundingErrorsOf(Floats(scalar, {3}), Floats(scalar, {1})).errors, (std::vector<double>{4}));
 }
 
 TEST(RoundingErrors, WhatIsNotFiniteAndStaysHasNone) {
