@@ -14,6 +14,8 @@ struct Conversion;
 //
 // Bodies stay as they are under policy mxnet, as MXNet's pass leaves them, under a goal for accuracy or limits, which
 // do not measure them, and where the caller chooses the dtypes of their node.
-void ConvertBodies(Conversion& c);
+//
+// `run` runs the conversion of a body.
+void ConvertBodies(Conversion& c, void (*run)(Conversion&));
 
 }  // namespace amp

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "passes/op_facts.h"
-#include "passes/pipelines.h"
 #include "passes/precision/cast_params_offline.h"
 #include "passes/whose_cast.h"
 
@@ -92,8 +91,9 @@ class BodyNarrower {
 }  // namespace
 
 FlowConversion::FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs,
-                               std::vector<ConvertOptions> options, bool wants_reports)
+                               std::vector<ConvertOptions> options, void (*run)(Conversion&), bool wants_reports)
     : node_(node),
+      run_(run),
       inputs_(std::move(inputs)),
       options_(std::move(options)),
       flow_(std::move(flow)),
@@ -178,7 +178,7 @@ FlowConversion::Round FlowConversion::Converted(const StateSet& low_states) cons
     ConversionReport* report = wants_reports_ ? round.reports.back().get() : nullptr;
     round.bodies.push_back(std::make_unique<Conversion>(symbol, params, types, options, report));
     round.bodies.back()->casts_files = options_[i].cast_params_offline;
-    RunConversion(*round.bodies.back());
+    run_(*round.bodies.back());
     round.variables.push_back(VariableIds(round.bodies.back()->model.graph()));
   }
   return round;

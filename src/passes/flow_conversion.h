@@ -23,9 +23,10 @@ struct FlowInput {
 
 class FlowConversion {
  public:
-  // `flow` describes the node for these inputs, and `options` are those of each body.
+  // `flow` describes the node for these inputs, `options` are those of each body, and `run` runs a
+  // conversion.
   FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
-                 bool wants_reports);
+                 void (*run)(Conversion&), bool wants_reports);
 
   const FlowBodies& flow() const { return flow_; }
   // Why the bodies cannot be decided about; "" where they can.
@@ -73,6 +74,7 @@ class FlowConversion {
   void FindLowOutputs();
 
   const Node& node_;
+  void (*const run_)(Conversion&);
   const std::vector<FlowInput> inputs_;
   const std::vector<ConvertOptions> options_;
   const FlowBodies flow_;

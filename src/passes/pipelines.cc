@@ -31,7 +31,7 @@ constexpr Stage<Conversion> kConversion[] = {
     {"Infer", nullptr, InferTypes},
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
     // Before Decide: what the bodies read and write in low precision is a fact for the graph around them.
-    {"ConvertBodies", nullptr, ConvertBodies},
+    {"ConvertBodies", nullptr, [](Conversion& c) { ConvertBodies(c, RunConversion); }},
     {"Decide", nullptr, DecidePrecision},
     {"ApplyDecision", nullptr, ApplyDecision},
     {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },

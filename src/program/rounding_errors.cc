@@ -10,11 +10,11 @@
 namespace amp {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // What is known of some elements.
 struct Part {
-  double smallest = kInfinity, largest = 0;
+  double smallest = kInfinite, largest = 0;
   bool is_exact = true;
   double errors = 0, elements = 0;  // sums of squares
 
@@ -28,7 +28,7 @@ struct Part {
     if (before == after || (std::isnan(before) && std::isnan(after))) return;
     is_exact = false;
     const double change = after - before;
-    errors += std::isnan(change) ? kInfinity : change * change;
+    errors += std::isnan(change) ? kInfinite : change * change;
   }
 };
 
@@ -41,7 +41,7 @@ Part PartOf(const T* before, const T* after, std::int64_t count) {
 
 // Parts by index of axis 0.
 template <class T>
-std::vector<Part> PartsOf(const NDArray& before, const NDArray& after, std::int64_t rows) {
+std::vector<Part> ErrorsByRow(const NDArray& before, const NDArray& after, std::int64_t rows) {
   const std::int64_t size = before.size() / rows;
   std::vector<Part> parts(static_cast<std::size_t>(rows));
   kernels::ParallelFor(rows, 1, [&](std::int64_t row) {
@@ -59,8 +59,8 @@ RoundingErrors RoundingErrorsOf(const NDArray& before, const NDArray& after) {
   const std::int64_t rows = b.shape().rank() < 2 ? 1 : b.shape()[0];
   const double size = static_cast<double>(b.size() / rows);
   RoundingErrors found;
-  double smallest = kInfinity;
-  for (const Part& part : is_wide ? PartsOf<double>(b, a, rows) : PartsOf<float>(b, a, rows)) {
+  double smallest = kInfinite;
+  for (const Part& part : is_wide ? ErrorsByRow<double>(b, a, rows) : ErrorsByRow<float>(b, a, rows)) {
     smallest = std::min(smallest, part.smallest);
     found.largest = std::max(found.largest, part.largest);
     found.is_exact = found.is_exact && part.is_exact;

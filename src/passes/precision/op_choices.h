@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "nnvm/node.h"
+#include "passes/precision/convert_options.h"
 #include "passes/precision/graphamp_presets.h"
-#include "passes/precision/precision_categories.h"
+#include "passes/precision/precision_category.h"
+#include "passes/precision/problems.h"
+#include "passes/precision/reason.h"
 
 namespace amp {
 

