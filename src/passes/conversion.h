@@ -25,8 +25,7 @@ struct Conversion {
   ConversionReport* report;  // or nullptr
   // Parameters are cast in the file, where all readers agree. Those of bodies are parameters of the model around.
   bool casts_files = options.cast_params_offline;
-  void (*run)(Conversion&) = nullptr;  // the pipeline, for bodies
-  FusedOrigins origins;                // what Unfuse opened
+  FusedOrigins origins;  // what Unfuse opened
   ConvertedBodies bodies;
   std::optional<Model> without_bodies;  // the model before ConvertBodies, where that changed some
   FoldedNames folded;

@@ -26,7 +26,8 @@ bool KeepsVariableOrder(const FlowBody& body, const std::vector<NodeEntry>& outp
 
 class BodyConverter {
  public:
-  explicit BodyConverter(Conversion& c) : c_(c), graph_(c.model.graph()), names_(graph_, c.model.types()) {}
+  BodyConverter(Conversion& c, void (*run)(Conversion&))
+      : c_(c), run_(run), graph_(c.model.graph()), names_(graph_, c.model.types()) {}
 
   void Run() {
     const ConvertOptions given = c_.options;
@@ -76,11 +77,10 @@ class BodyConverter {
       types.push_back(c_.model.types()[input]);
       inputs.push_back({types.back(), array, is_parameter && !c_.casts_files});
     }
+    FlowBodies flow = node.op()->Find<RunsBodies>()->describe(node, types);
     std::vector<ConvertOptions> options;
-    for (const FlowBody& body : node.op()->Find<RunsBodies>()->describe(node, types).bodies) {
-      options.push_back(OptionsFor(node, body, given));
-    }
-    return FlowConversion(node, std::move(inputs), std::move(options), c_.run, c_.report != nullptr);
+    for (const FlowBody& body : flow.bodies) options.push_back(OptionsFor(node, body, given));
+    return FlowConversion(node, std::move(flow), std::move(inputs), std::move(options), run_, c_.report != nullptr);
   }
 
   static std::size_t CountCastsWithin(const Graph& graph) {
@@ -92,7 +92,8 @@ class BodyConverter {
   std::string WhyNot(const PrecisionChoices& choices, NodeId id) const {
     if (c_.options.policy == PrecisionPolicy::kMXNet) return "MXNet's pass leaves bodies of control flow as they are";
     if (c_.options.accuracy) return "a goal for accuracy does not measure what is inside of bodies";
-    if (choices.reasons[id].kind == ReasonKind::kUser) {
+    if (c_.options.over_limit) return "limits do not measure what is inside of bodies";
+    if (choices.reasons[id].kind != ReasonKind::kRunsBodies) {
       return fmt::format("the caller chose the dtypes of '{}'", Quotable(graph_.node(id).name()));
     }
     return "";
@@ -166,6 +167,7 @@ class BodyConverter {
   }
 
   Conversion& c_;
+  void (*const run_)(Conversion&);
   const Graph graph_;
   const NamesByGraph names_;
   std::map<std::tuple<const Node*, std::uint32_t, DType>, NodeEntry> casts_;
@@ -173,10 +175,10 @@ class BodyConverter {
 
 }  // namespace
 
-void ConvertBodies(Conversion& c) {
+void ConvertBodies(Conversion& c, void (*run)(Conversion&)) {
   const auto& nodes = c.model.graph().nodes();
   const bool any = std::any_of(nodes.begin(), nodes.end(), [](const NodePtr& node) { return HasBodies(*node); });
-  if (any && !IsOff(c.options)) BodyConverter(c).Run();
+  if (any && !IsOff(c.options)) BodyConverter(c, run).Run();
 }
 
 }  // namespace amp

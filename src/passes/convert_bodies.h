@@ -12,8 +12,10 @@ struct Conversion;
 //
 // What decides how often a loop runs, up to products, keeps its dtypes: a counter that is rounded stops growing.
 //
-// Bodies stay as they are under policy mxnet, as MXNet's pass leaves them, under a goal for accuracy, which does not
-// measure them, and where the caller chooses the dtypes of their node.
-void ConvertBodies(Conversion& c);
+// Bodies stay as they are under policy mxnet, as MXNet's pass leaves them, under a goal for accuracy or limits, which
+// do not measure them, and where the caller chooses the dtypes of their node.
+//
+// `run` runs the conversion of a body.
+void ConvertBodies(Conversion& c, void (*run)(Conversion&));
 
 }  // namespace amp

@@ -1,9 +1,11 @@
 #include "passes/flow_conversion.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "passes/op_facts.h"
+#include "passes/precision/cast_params_offline.h"
 #include "passes/whose_cast.h"
 
 namespace amp {
@@ -13,22 +15,16 @@ bool IsCastTo(const Node& node, DType dtype) {
   return node.IsOp("amp_cast") && IsCastOfConversion(node) && node.Attr<DType>("dtype") == dtype;
 }
 
-const FlowBody::Variable& VariableNamed(const FlowBody& body, const std::string& name) {
-  return *std::find_if(body.variables.begin(), body.variables.end(),
-                       [&](const FlowBody::Variable& variable) { return variable.name == name; });
+std::map<std::string, FlowBody::Variable> VariablesByName(const FlowBody& body) {
+  std::map<std::string, FlowBody::Variable> variables;
+  for (const FlowBody::Variable& variable : body.variables) variables.emplace(variable.name, variable);
+  return variables;
 }
 
-std::optional<NodeId> FindVariable(const Graph& graph, const std::string& name) {
-  for (const NodeId id : graph.variables()) {
-    if (graph.node(id).name() == name) return id;
-  }
-  return std::nullopt;
-}
-
-std::vector<TensorType> TypesOf(const std::vector<FlowInput>& inputs) {
-  std::vector<TensorType> types;
-  for (const FlowInput& input : inputs) types.push_back(input.type);
-  return types;
+std::map<std::string, NodeId> VariableIds(const Graph& graph) {
+  std::map<std::string, NodeId> ids;
+  for (const NodeId id : graph.variables()) ids.emplace(graph.node(id).name(), id);
+  return ids;
 }
 
 using States = std::set<std::size_t>;
@@ -66,10 +62,12 @@ class BodyNarrower {
  private:
   bool IsLow(const Node& node) const { return node.is_variable() && low_variables_.contains(node.name()); }
 
+  // The mark lets RemoveAmpCasts take a changed __dtype__ back.
   std::vector<NodeEntry> Variable(NodeId id) {
     const Node& node = graph_.node(id);
     if (!IsLow(node) || node.FindAttr("__dtype__") == nullptr) return rewriter_.KeepNode(id, {});
     AttrMap attrs = node.attrs();
+    attrs[kAmpDTypeAttr] = NameOf(target_);
     attrs["__dtype__"] = std::to_string(*InfoOf(target_).mxnet_code);
     return rewriter_.Replace(node.WithAttrs(std::move(attrs)));
   }
@@ -92,14 +90,15 @@ class BodyNarrower {
 
 }  // namespace
 
-FlowConversion::FlowConversion(const Node& node, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
-                               void (*run)(Conversion&), bool wants_reports)
+FlowConversion::FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs,
+                               std::vector<ConvertOptions> options, void (*run)(Conversion&), bool wants_reports)
     : node_(node),
       run_(run),
       inputs_(std::move(inputs)),
       options_(std::move(options)),
-      flow_(node.op()->Find<RunsBodies>()->describe(node, TypesOf(inputs_))),
+      flow_(std::move(flow)),
       wants_reports_(wants_reports) {
+  for (const FlowBody& body : flow_.bodies) variables_.push_back(VariablesByName(body));
   for (std::size_t i = 0; i < flow_.bodies.size(); ++i) counting_.push_back(CountingNodes(i));
 }
 
@@ -174,22 +173,23 @@ FlowConversion::Round FlowConversion::Converted(const StateSet& low_states) cons
       if (body.gives_results) options.output_dtypes[names[flow_.states[state].output]] = target();
     }
     TypeMap types = body.types;
-    const ModelParams params = ParamsOf(body, Graph(symbol.outputs()), &types);
+    const ModelParams params = ParamsOf(i, Graph(symbol.outputs()), &types);
     round.reports.push_back(std::make_unique<ConversionReport>());
     ConversionReport* report = wants_reports_ ? round.reports.back().get() : nullptr;
     round.bodies.push_back(std::make_unique<Conversion>(symbol, params, types, options, report));
     round.bodies.back()->casts_files = options_[i].cast_params_offline;
     run_(*round.bodies.back());
+    round.variables.push_back(VariableIds(round.bodies.back()->model.graph()));
   }
   return round;
 }
 
 // What does not change from step to step has values where the model has them.
-ModelParams FlowConversion::ParamsOf(const FlowBody& body, const Graph& graph, TypeMap* types) const {
+ModelParams FlowConversion::ParamsOf(std::size_t index, const Graph& graph, TypeMap* types) const {
   ModelParams params;
   for (const NodeId id : graph.variables()) {
     const std::string& name = graph.node(id).name();
-    const FlowBody::Variable& variable = VariableNamed(body, name);
+    const FlowBody::Variable& variable = variables_[index].at(name);
     const NDArray* array = inputs_[variable.slot].array;
     if (array == nullptr || !variable.is_whole || array->dtype() != inputs_[variable.slot].type.dtype) continue;
     (graph.IsAuxiliary(id) ? params.aux : params.args)[name] = *array;
@@ -205,10 +205,11 @@ bool FlowConversion::IsReadLow(std::size_t slot, const StateSet& low_states) con
   bool any = false;
   for (std::size_t i = 0; i < flow_.bodies.size(); ++i) {
     for (const FlowBody::Variable& variable : flow_.bodies[i].variables) {
-      const std::optional<NodeId> id = FindVariable(GraphOf(i), variable.name);
-      if (variable.slot != slot || !id) continue;
-      if (!IsReadLow(i, *id, low_states)) return false;
-      any = any || !GraphOf(i).ConsumersOf(GraphOf(i).EntryOf(*id, 0)).empty();
+      if (variable.slot != slot) continue;
+      const auto found = round_.variables[i].find(variable.name);
+      if (found == round_.variables[i].end()) continue;
+      if (!IsReadLow(i, found->second, low_states)) return false;
+      any = any || !GraphOf(i).ConsumersOf(GraphOf(i).EntryOf(found->second, 0)).empty();
     }
   }
   return any;
@@ -270,7 +271,7 @@ bool FlowConversion::IsWrittenLow(std::size_t state, const StateSet& low_states)
   if (!IsCastTo(*entry->node, target())) return true;
   const Node& source = *entry->node->inputs()[0].node;
   if (!source.is_variable()) return false;
-  const std::size_t slot = VariableNamed(flow_.bodies[index], source.name()).slot;
+  const std::size_t slot = variables_[index].at(source.name()).slot;
   return std::any_of(low_states.begin(), low_states.end(),
                      [&](std::size_t other) { return flow_.states[other].slot == slot; });
 }

@@ -1,7 +1,7 @@
 // The bodies of one node of control flow, converted together: what passes between steps has one dtype.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,8 +23,9 @@ struct FlowInput {
 
 class FlowConversion {
  public:
-  // `options` are those of each body, and `run` runs a conversion.
-  FlowConversion(const Node& node, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
+  // `flow` describes the node for these inputs, `options` are those of each body, and `run` runs a
+  // conversion.
+  FlowConversion(const Node& node, FlowBodies flow, std::vector<FlowInput> inputs, std::vector<ConvertOptions> options,
                  void (*run)(Conversion&), bool wants_reports);
 
   const FlowBodies& flow() const { return flow_; }
@@ -45,6 +46,7 @@ class FlowConversion {
   struct Round {
     std::vector<std::unique_ptr<Conversion>> bodies;
     std::vector<std::unique_ptr<ConversionReport>> reports;
+    std::vector<std::map<std::string, NodeId>> variables;  // by body: those that are left
   };
 
   DType target() const { return options_[0].target; }
@@ -52,7 +54,7 @@ class FlowConversion {
   // Nodes of the body that compute how often the loop runs, from a state that its condition reads: no products.
   std::set<std::string> CountingNodes(std::size_t index) const;
   Round Converted(const StateSet& low_states) const;
-  ModelParams ParamsOf(const FlowBody& body, const Graph& graph, TypeMap* types) const;
+  ModelParams ParamsOf(std::size_t index, const Graph& graph, TypeMap* types) const;
 
   // What is read.
   bool IsReadLow(std::size_t slot, const StateSet& low_states) const;
@@ -76,7 +78,8 @@ class FlowConversion {
   const std::vector<FlowInput> inputs_;
   const std::vector<ConvertOptions> options_;
   const FlowBodies flow_;
-  std::vector<std::set<std::string>> counting_;  // by body
+  std::vector<std::map<std::string, FlowBody::Variable>> variables_;  // by body
+  std::vector<std::set<std::string>> counting_;                       // by body
   const bool wants_reports_;
   Round round_;
   StateSet low_states_;

@@ -31,7 +31,7 @@ constexpr Stage<Conversion> kConversion[] = {
     {"Infer", nullptr, InferTypes},
     {"FoldBatchNorm", FoldsBatchNorm, FoldBatchNorm},
     // Before Decide: what the bodies read and write in low precision is a fact for the graph around them.
-    {"ConvertBodies", nullptr, ConvertBodies},
+    {"ConvertBodies", nullptr, [](Conversion& c) { ConvertBodies(c, RunConversion); }},
     {"Decide", nullptr, DecidePrecision},
     {"ApplyDecision", nullptr, ApplyDecision},
     {"CastParamsOffline", [](const Conversion& c) { return c.options.cast_params_offline && !IsOff(c.options); },
@@ -97,10 +97,7 @@ void AddOptional(std::span<const Stage<State>> stages, std::vector<std::string>*
 
 }  // namespace
 
-void RunConversion(Conversion& conversion) {
-  conversion.run = RunConversion;
-  RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion);
-}
+void RunConversion(Conversion& conversion) { RunPipeline(std::span<const Stage<Conversion>>(kConversion), conversion); }
 void PrepareModel(Preparation& preparation) { RunOptimization(kPerModel, preparation); }
 void OptimizeForShapes(Preparation& preparation) { RunOptimization(kPerShapes, preparation); }
 void PrepareForGradients(Preparation& preparation) { RunOptimization(kBeforeGradients, preparation); }

@@ -10,47 +10,62 @@
 namespace amp {
 namespace {
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
 // What is known of some elements.
 struct Part {
-  float smallest = std::numeric_limits<float>::infinity(), largest = 0;
+  double smallest = kInfinite, largest = 0;
   bool is_exact = true;
   double errors = 0, elements = 0;  // sums of squares
+
+  void Add(double before, double after) {
+    const double size = std::abs(before);
+    if (size > 0 && std::isfinite(size)) {
+      smallest = std::min(smallest, size);
+      largest = std::max(largest, size);
+      elements += size * size;
+    }
+    if (before == after || (std::isnan(before) && std::isnan(after))) return;
+    is_exact = false;
+    const double change = after - before;
+    errors += std::isnan(change) ? kInfinite : change * change;
+  }
 };
 
-Part PartOf(const float* before, const float* after, std::int64_t count) {
+template <class T>
+Part PartOf(const T* before, const T* after, std::int64_t count) {
   Part part;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float size = std::abs(before[i]);
-    if (size > 0 && std::isfinite(size)) {
-      part.smallest = std::min(part.smallest, size);
-      part.largest = std::max(part.largest, size);
-    }
-    const bool is_same = before[i] == after[i] || (std::isnan(before[i]) && std::isnan(after[i]));
-    const double change = double{after[i]} - before[i];
-    part.is_exact = part.is_exact && is_same;
-    part.errors += change * change;
-    part.elements += double{before[i]} * before[i];
-  }
+  for (std::int64_t i = 0; i < count; ++i) part.Add(before[i], after[i]);
   return part;
+}
+
+// Parts by index of axis 0.
+template <class T>
+std::vector<Part> ErrorsByRow(const NDArray& before, const NDArray& after, std::int64_t rows) {
+  const std::int64_t size = before.size() / rows;
+  std::vector<Part> parts(static_cast<std::size_t>(rows));
+  kernels::ParallelFor(rows, 1, [&](std::int64_t row) {
+    parts[static_cast<std::size_t>(row)] = PartOf(before.As<T>() + row * size, after.As<T>() + row * size, size);
+  });
+  return parts;
 }
 
 }  // namespace
 
 RoundingErrors RoundingErrorsOf(const NDArray& before, const NDArray& after) {
-  const NDArray b = CastArray(before, DType::kFloat32), a = CastArray(after, DType::kFloat32);
-  const std::int64_t rows = b.shape().rank() < 2 ? 1 : b.shape()[0], size = b.size() / rows;
-  std::vector<Part> parts(static_cast<std::size_t>(rows));
-  kernels::ParallelFor(rows, 1, [&](std::int64_t row) {
-    parts[static_cast<std::size_t>(row)] = PartOf(b.As<float>() + row * size, a.As<float>() + row * size, size);
-  });
+  const bool is_wide = before.dtype() == DType::kFloat64 || after.dtype() == DType::kFloat64;
+  const DType dtype = is_wide ? DType::kFloat64 : DType::kFloat32;
+  const NDArray b = CastArray(before, dtype), a = CastArray(after, dtype);
+  const std::int64_t rows = b.shape().rank() < 2 ? 1 : b.shape()[0];
+  const double size = static_cast<double>(b.size() / rows);
   RoundingErrors found;
-  float smallest = std::numeric_limits<float>::infinity();
-  for (const Part& part : parts) {
+  double smallest = kInfinite;
+  for (const Part& part : is_wide ? ErrorsByRow<double>(b, a, rows) : ErrorsByRow<float>(b, a, rows)) {
     smallest = std::min(smallest, part.smallest);
     found.largest = std::max(found.largest, part.largest);
     found.is_exact = found.is_exact && part.is_exact;
-    found.errors.push_back(part.errors / static_cast<double>(size));
-    found.elements.push_back(part.elements / static_cast<double>(size));
+    found.errors.push_back(part.errors / size);
+    found.elements.push_back(part.elements / size);
   }
   if (found.largest > 0) found.smallest = smallest;
   return found;

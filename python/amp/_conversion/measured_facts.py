@@ -56,6 +56,7 @@ class MeasuredFacts:
 
         Dicts with name, dtype (that operators read), smallest and largest magnitude but 0, error (rms of what rounding
         changed, relative to that of the values, batch norms folded), is_exact, worst_channel ({index, error}, or None).
+        Numbers that are infinite or NaN and stay so do not count; those that become so have an infinite error.
 
         >>> net = amp.sym.FullyConnected(amp.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
         >>> args = {"fc_weight": np.array([[1, 2], [1, 1.001]], "float32")}

@@ -43,7 +43,9 @@ def _facts(name, before, after, cast):
 
 
 def _relative(errors, elements):
-    return float(np.sqrt(errors / elements)) if elements else 0.0
+    if not elements:
+        return float(np.sqrt(errors))  # 0, or infinite where a number that is not finite changed
+    return float(np.sqrt(errors / elements))
 
 
 def _worst(errors, elements):

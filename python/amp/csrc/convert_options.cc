@@ -78,7 +78,7 @@ ConvertOptions ConvertOptionsOf(const py::dict& options, bool* wants_report) {
   result.machine = FindMachine(ValueOf<std::string>(options, "machine").value_or("any"), EffectiveThreads(0));
   result.categories = CategoriesOf(options);
   ReadAccuracy(options, &result);
-  result.over_limit = ValueOf<std::map<std::string, std::string>>(options, "over_limit").value_or(result.over_limit);
+  result.over_limit = ValueOf<std::map<std::string, std::string>>(options, "over_limit");
   result.rounded_to_nearest =
       ValueOf<std::set<std::string>>(options, "rounded_to_nearest").value_or(result.rounded_to_nearest);
   result.keep_decision = FlagOf(options, "keep_decision");

@@ -151,9 +151,11 @@ void BindTrust(py::module_& module) {
              py::arg("target"),
              "A weight that a batch norm was folded into as an offline conversion rounds it, in float32; None for a "
              "variable that is rounded to nearest.");
-  module.def("rounding_errors", RoundingFacts, py::arg("before"), py::arg("after"),
-             "What rounding did to an array: smallest and largest, finite magnitudes other than 0 (0 where there are "
-             "none), is_exact, and errors and elements, mean squares of changes and of elements by index of axis 0.");
+  module.def(
+      "rounding_errors", RoundingFacts, py::arg("before"), py::arg("after"),
+      "What rounding did to an array: smallest and largest, finite magnitudes other than 0 (0 where there are "
+      "none), is_exact, and errors and elements, mean squares of changes and of elements by index of axis 0, or one "
+      "where there is one axis or none. What is not finite counts as 0; where it changed the error is infinite.");
   module.def("gradient_kind", GradientKind, py::arg("operator"),
              "'rule' where the operator has a gradient, 'zero' where that is zero by definition, else 'none'.");
 }

@@ -62,8 +62,8 @@ struct ConvertOptions {
   std::map<std::string, DType> force = {};  // node -> target or float32
   std::vector<std::string> excluded = {};   // nodes that keep their dtypes
   // Nodes that keep their dtypes because they exceed a limit, and how they do: a sentence without its end. All nodes of
-  // such a name are meant.
-  std::map<std::string, std::string> over_limit = {};
+  // such a name are meant. Absent: there are no limits.
+  std::optional<std::map<std::string, std::string>> over_limit = {};
   // Operators that go low always, never, or where all their inputs do. Under policy mxnet each list replaces the
   // published one; an operator that is in no list any more is neutral.
   std::optional<std::vector<std::string>> target_ops = {}, float32_ops = {}, widest_ops = {};

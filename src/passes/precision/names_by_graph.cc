@@ -11,9 +11,15 @@ namespace {
 // A pattern that matches this name alone, and that is no name of a node.
 std::string PatternOf(const std::string& name) {
   std::string pattern;
-  for (const char c : name) pattern += std::string("[") + c + "]";
+  for (const char c : name) {
+    const bool is_inside_of_character = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // UTF-8
+    if (!is_inside_of_character) pattern += '\\';
+    pattern += c;
+  }
   return pattern;
 }
+
+bool IsPattern(const std::string& name) { return name.find_first_of("*?[\\") != std::string::npos; }
 
 }  // namespace
 
@@ -23,7 +29,7 @@ NamesByGraph::NamesByGraph(const Graph& graph, const Types& types) {
   }
   for (const BodyGraph& body : BodiesIn(graph, types)) {
     for (const NodePtr& node : body.graph.nodes()) {
-      if (!node->is_variable()) inner_.push_back(body.path + node->name());
+      if (!node->is_variable()) inner_.insert(body.path + node->name());
     }
   }
 }
@@ -50,18 +56,19 @@ void NamesByGraph::SelectFor(const std::string& path, const ConvertOptions& give
 }
 
 bool NamesByGraph::IsInner(const std::string& name) const {
-  const auto matches = [&name](const std::string& node) { return node == name || MatchesGlob(name, node); };
+  if (outer_.contains(name) || inner_.contains(name)) return !outer_.contains(name);
+  if (!IsPattern(name)) return false;
+  const auto matches = [&name](const std::string& node) { return MatchesGlob(name, node); };
   return std::none_of(outer_.begin(), outer_.end(), matches) && std::any_of(inner_.begin(), inner_.end(), matches);
 }
 
 // Nodes below `path` that a name or pattern of the call means, by what the body calls them.
 std::vector<std::string> NamesByGraph::NamesIn(const std::string& path, const std::string& name) const {
-  const bool is_exact = outer_.contains(name) || std::find(inner_.begin(), inner_.end(), name) != inner_.end();
   std::vector<std::string> names;
-  for (const std::string& full : inner_) {
-    if (!full.starts_with(path)) continue;
-    if (full == name) names.push_back(full.substr(path.size()));
-    if (!is_exact && MatchesGlob(name, full)) names.push_back(PatternOf(full.substr(path.size())));
+  if (inner_.contains(name) && name.starts_with(path)) names.push_back(name.substr(path.size()));
+  if (inner_.contains(name) || outer_.contains(name) || !IsPattern(name)) return names;
+  for (auto full = inner_.lower_bound(path); full != inner_.end() && full->starts_with(path); ++full) {
+    if (MatchesGlob(name, *full)) names.push_back(PatternOf(full->substr(path.size())));
   }
   return names;
 }

@@ -25,7 +25,7 @@ class NamesByGraph {
   std::vector<std::string> NamesIn(const std::string& path, const std::string& name) const;
 
   std::set<std::string> outer_;
-  std::vector<std::string> inner_;  // full names
+  std::set<std::string> inner_;  // full names
 };
 
 }  // namespace amp

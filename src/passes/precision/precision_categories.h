@@ -4,18 +4,11 @@
 #include <vector>
 
 #include "passes/precision/convert_options.h"
+#include "passes/precision/precision_category.h"
 #include "passes/precision/problems.h"
 #include "passes/precision/reason.h"
 
 namespace amp {
-
-enum class PrecisionCategory : std::uint8_t {
-  kLow,      // reads low-precision operands
-  kKeep,     // keeps its dtypes
-  kNeutral,  // follows its neighbours
-  kWidest,   // low if all inputs are; never forces casts on its inputs
-  kCast,     // its dtype is its purpose
-};
 
 struct PrecisionChoices {
   std::vector<PrecisionCategory> roles;  // by NodeId; kKeep for variables

@@ -65,8 +65,8 @@ class TimePrediction {
       }
     }
     for (const EntryId output : graph_.OutputsOf(id)) {
-      if (!IsOutputOfFloatCast(graph_, model_.types(), output))
-        origin_of_[output] = AddOrigin(output, d_.produced[output]);
+      if (IsOutputOfFloatCast(graph_, model_.types(), output)) continue;
+      origin_of_[output] = AddOrigin(output, d_.produced[output]);
     }
     if (!is_cast && !graph_.node(id).is_variable()) AddTimeOf(id);
   }

@@ -13,8 +13,8 @@ namespace {
 
 class CastRemover {
  public:
-  CastRemover(const Graph& graph, const std::map<std::string, DType>& dtypes, RemovedCasts casts)
-      : graph_(graph), given_(dtypes), removed_(casts), rewriter_(graph) {}
+  CastRemover(const Graph& graph, const std::map<std::string, DType>& dtypes, RemovedCasts casts, bool is_body)
+      : graph_(graph), given_(dtypes), removed_(casts), is_body_(is_body), rewriter_(graph) {}
 
   RewriteResult Run() {
     return rewriter_.Run([this](NodeId id, std::vector<NodeEntry> inputs) { return Visit(id, std::move(inputs)); },
@@ -33,12 +33,14 @@ class CastRemover {
     return Operator(id, std::move(inputs));
   }
 
+  // A body declares what its node gives it: its variables are no parameters, whose arrays could decide.
   std::vector<NodeEntry> Variable(NodeId id) {
     const Node& variable = graph_.node(id);
     if (variable.FindAttr(kAmpDTypeAttr) == nullptr) return Typed(rewriter_.KeepNode(id, {}), {DTypeOf(variable)});
     AttrMap attrs = variable.attrs();
     attrs.erase(kAmpDTypeAttr);
     attrs.erase("__dtype__");
+    if (is_body_) attrs["__dtype__"] = std::to_string(*InfoOf(DType::kFloat32).mxnet_code);
     return Typed(rewriter_.Replace(variable.WithAttrs(std::move(attrs))), {DType::kFloat32});
   }
 
@@ -89,7 +91,7 @@ class CastRemover {
       std::map<std::string, DType> dtypes;
       for (const auto& [name, type] : flow.bodies[i].types) dtypes[name] = type.dtype;
       const Graph body(node->subgraphs()[i]);
-      RewriteResult plain = RemoveAmpCasts(body, dtypes, removed_);
+      RewriteResult plain = CastRemover(body, dtypes, removed_, true).Run();
       changed = changed || plain.changed;
       bodies.push_back(plain.graph.outputs());
     }
@@ -146,6 +148,7 @@ class CastRemover {
   const Graph& graph_;
   const std::map<std::string, DType>& given_;
   const RemovedCasts removed_;
+  const bool is_body_;
   Rewriter rewriter_;
   std::map<EntryKey, DType> dtypes_;
   std::map<EntryKey, NodeEntry> casts_;
@@ -154,7 +157,7 @@ class CastRemover {
 }  // namespace
 
 RewriteResult RemoveAmpCasts(const Graph& graph, const std::map<std::string, DType>& dtypes, RemovedCasts casts) {
-  return CastRemover(graph, dtypes, casts).Run();
+  return CastRemover(graph, dtypes, casts, false).Run();
 }
 
 }  // namespace amp

@@ -18,12 +18,24 @@ constexpr std::size_t kCutsOfCurve = 32, kCutsAmongNeighbours = 2048;
 constexpr std::size_t kChoicesInAll = 1'000'000;
 // A choice that is made low takes others along that pay at the same price. At a higher price it takes fewer along.
 constexpr double kPricesOfNeighbours[] = {1.001, 2, 8};
-constexpr double kMaxPrice = 1e17;  // of all roundings together, in parts
+constexpr double kPartsTolerance = 1e-6;  // of their sum
+constexpr double kMaxPrice = 1e17;        // of all roundings together, in parts
 
 void RequireNonNegative(const char* what, const std::string& name, double value) {
   if (std::isfinite(value) && value >= 0) return;
   Throw<ArgumentError>("accuracy: {}{} is {}; expected a finite number that is not negative", what, Quotable(name),
                        value);
+}
+
+// Throws ArgumentError unless a tensor's parts, if any, are a whole.
+void RequireParts(const std::string& name, const std::map<std::string, double>& parts) {
+  double sum = 0;
+  for (const auto& [reader, part] : parts) {
+    RequireNonNegative("a part of the squared error of ", name, part);
+    sum += part;
+  }
+  if (parts.empty() || std::abs(sum - 1) <= kPartsTolerance) return;
+  Throw<ArgumentError>("accuracy: the parts of the squared error of '{}' sum to {}; expected 1", Quotable(name), sum);
 }
 
 std::size_t CutsOf(const CutProblem& problem, std::size_t most) {
@@ -39,9 +51,7 @@ AccuracySearch::AccuracySearch(CutProblem problem, std::size_t num_decisions, st
       points_(std::move(points)),
       parts_(std::clamp<Capacity>(kMaxCost / std::max<Capacity>(problem_.CostOfAllHigh(), 1), 1, kMaxParts)) {
   for (const auto& [name, error] : target.squared_errors) RequireNonNegative("the squared error of ", name, error);
-  for (const auto& [name, parts] : target.parts) {
-    for (const auto& part : parts) RequireNonNegative("a part of the squared error of ", name, part.second);
-  }
+  for (const auto& [name, parts] : target.parts) RequireParts(name, parts);
   RequireNonNegative("the price", "", target.price);
   if (target.limit) RequireNonNegative("the limit", "", *target.limit);
   problem_.MultiplyCosts(parts_);

@@ -6,6 +6,7 @@
 
 #include "nnvm/compose.h"
 #include "passes/conversion.h"
+#include "passes/loops.h"
 #include "passes/pipelines.h"
 #include "passes/runs_bodies.h"
 
@@ -19,23 +20,17 @@ Symbol BodyDense(const std::string& name, const Symbol& data, const Symbol& weig
 // A _foreach over x that keeps nothing but its state s; w is the same in all steps.
 Symbol Loop(const Symbol& body) {
   std::vector<NodeEntry> inputs;
-  AttrMap attrs{{"num_args", "4"}, {"num_outputs", "1"}, {"num_out_data", "0"}};
+  AttrMap places;
   const char* names[] = {"x", "s", "w"};
   const char* locations[] = {"in_data_locs", "in_state_locs", "remain_locs"};
   const Graph graph = Symbol(body.outputs()).ToGraph();
   for (std::size_t i = 0; i < 3; ++i) {
     inputs.push_back(Var(std::string("outer_") + names[i]).outputs()[0]);
     for (std::size_t place = 0; place < graph.variables().size(); ++place) {
-      if (graph.node(graph.variables()[place]).name() == names[i]) attrs[locations[i]] = fmt::format("({},)", place);
+      if (graph.node(graph.variables()[place]).name() == names[i]) places[locations[i]] = fmt::format("({},)", place);
     }
   }
-  return Symbol({{Node::Make({&OpRegistry::Get().Require(kMXNetDomain, "_foreach"),
-                              "loop",
-                              std::move(attrs),
-                              std::move(inputs),
-                              {},
-                              Phase::kForward,
-                              {body.outputs()}})}});
+  return Foreach(body, std::move(inputs), std::move(places));
 }
 
 struct Found {
@@ -108,6 +103,54 @@ TEST(ConvertBodies, NamesSayWhichGraphTheyMean) {
   EXPECT_EQ(Convert(Chained(), options).why_not, (std::vector<std::string>{"the caller chose the dtypes of 'loop'"}));
   options.excluded = {"loop/body/none"};
   EXPECT_THROW(Convert(Chained(), options), ArgumentError);
+}
+
+TEST(ConvertBodies, PatternsMeanNodesWhateverTheirNames) {
+  for (const char* name : {"!f", "^f", "-f", "f\\", "\\f", "f]", "[f", "[f]", "f*", "f?", "a/f", "fü"}) {
+    const Symbol w = Var("w"), fx = BodyDense(name, Var("x"), w), fs = BodyDense("fs", Var("s"), w);
+    const Symbol loop = Loop(Op("relu", "act", {Op("elemwise_add", "sum", {fx, fs})}));
+    ConvertOptions options;
+    options.excluded = {"loop/body/*"};
+    EXPECT_EQ(Convert(loop, options).body.find("amp_cast"), std::string::npos) << name;
+    EXPECT_TRUE(Convert(loop, options).low_variables.empty()) << name;
+    options.excluded = {std::string("loop/body/") + name};
+    const Found found = Convert(loop, options);
+    EXPECT_NE(found.body.find("amp_cast"), std::string::npos) << name;  // for fs
+    EXPECT_FALSE(found.low_variables.contains("x")) << name;
+  }
+}
+
+TEST(ConvertBodies, NamesOfTheGraphAroundAreNoPatterns) {
+  ConvertOptions options;
+  options.excluded = {"*/f?"};
+  const Symbol around = BodyDense("*/f?", Chained(), Var("last"));
+  EXPECT_EQ(Convert(around, options).low_variables, (std::set<std::string>{"s", "w", "x"}));
+}
+
+TEST(ConvertBodies, LimitsLeaveThem) {
+  ConvertOptions options;
+  const auto stays = [&options] {
+    const Found found = Convert(Chained(), options);
+    EXPECT_EQ(found.why_not, (std::vector<std::string>{"limits do not measure what is inside of bodies"}));
+    EXPECT_EQ(found.body, "FullyConnected fx(x w), FullyConnected fs(s w), elemwise_add sum(fx fs), relu act(sum)");
+    EXPECT_EQ(found.inputs, (std::vector<std::string>{"outer_x", "outer_s", "outer_w"}));
+  };
+  options.over_limit.emplace();  // nothing exceeds them
+  stays();
+  for (const char* name : {"loop", "fx"}) {
+    options.over_limit.emplace()[name] = "it is too long";
+    stays();
+  }
+}
+
+TEST(ConvertBodies, ListsOfOperatorsDecideAboutLoops) {
+  const std::vector<std::string> loops{"_foreach"};
+  ConvertOptions low, wide, widest, neutral;
+  low.target_ops = wide.float32_ops = widest.widest_ops = loops;
+  neutral.neutral_ops = loops;
+  for (const ConvertOptions& options : {low, wide, widest, neutral}) {
+    EXPECT_EQ(Convert(Chained(), options).why_not, (std::vector<std::string>{"the caller chose the dtypes of 'loop'"}));
+  }
 }
 
 TEST(ConvertBodies, PolicyMXNetLeavesThem) {

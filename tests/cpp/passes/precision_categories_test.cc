@@ -139,7 +139,7 @@ TEST(Choices, NeutralOperatorsFollowTheirNeighbours) {
 
 TEST(Choices, WhatExceedsALimitStays) {
   ConvertOptions options;
-  options.over_limit = {{"fc2", "it is too long"}};
+  options.over_limit.emplace()["fc2"] = "it is too long";
   options.target_ops = {{"_rule_gemm"}};  // weaker
   EXPECT_EQ(SaidOf("fc2", ThreeProducts(), options), "float32: over_limit ");
   EXPECT_EQ(SaidOf("fc3", ThreeProducts(), options), "bfloat16: user ");

@@ -730,7 +730,12 @@ TEST(OptimalPolicy, AReaderPaysForItsPartOfAnError) {
   EXPECT_EQ(KindOf(t, decision, "b"), ReasonKind::kTooSensitive);
   EXPECT_NE(KindOf(t, decision, "c"), ReasonKind::kTooSensitive);
   target.parts["a_output"]["c"] = -1;
-  EXPECT_NE(ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); }), "");
+  EXPECT_THROW(Decide(t, WithErrors(Fewest(), target)), ArgumentError);
+  target.parts["a_output"]["c"] = 0.0625 + 1e-5;
+  const std::string problem = ErrorOf<ArgumentError>([&] { Decide(t, WithErrors(Fewest(), target)); });
+  EXPECT_NE(problem.find("a_output"), std::string::npos);
+  target.parts["a_output"]["c"] = 0.0625 + 1e-7;
+  EXPECT_NO_THROW(Decide(t, WithErrors(Fewest(), target)));
 }
 
 TEST(OptimalPolicy, ALimitThatForcedRoundingsExceedIsNotReached) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nnvm/compose.h"
+#include "passes/loops.h"
 #include "passes/verify.h"
 
 namespace amp::testing {
@@ -90,19 +91,8 @@ Symbol LoopOver(const Symbol& body, std::vector<Symbol> rest) {
     inputs.push_back(rest[i].outputs()[0]);
     places += std::to_string(i + 2) + ",";
   }
-  AttrMap attrs{{"num_args", std::to_string(inputs.size() + 1)},
-                {"num_outputs", "1"},
-                {"num_out_data", "0"},
-                {"in_data_locs", "(0,)"},
-                {"in_state_locs", "(1,)"},
-                {"remain_locs", places + ")"}};
-  return Symbol({{Node::Make({&OpRegistry::Get().Require(kMXNetDomain, "_foreach"),
-                              "loop",
-                              std::move(attrs),
-                              std::move(inputs),
-                              {},
-                              Phase::kForward,
-                              {body.outputs()}})}});
+  const AttrMap attrs{{"in_data_locs", "(0,)"}, {"in_state_locs", "(1,)"}, {"remain_locs", places + ")"}};
+  return Foreach(body, std::move(inputs), attrs);
 }
 
 TEST(UseTrainingForms, LoopsCarryKeysAndStates) {

@@ -25,11 +25,17 @@ def dense(data, name, units=8, weight="w"):
     return amp.sym.FullyConnected(data, var(weight), num_hidden=units, no_bias=True, flatten=False, name=name)
 
 
-def relu_network():
+def relu_network(variable=var):
     """A loop whose state is read and written by products alone, but for a relu."""
-    state = amp.sym.relu(dense(amp.sym.elemwise_add(var("x"), dense(var("h"), "from_h", weight="u")), "fc"), name="act")
+    from_h = dense(variable("h"), "from_h", weight="u")
+    state = amp.sym.relu(dense(amp.sym.elemwise_add(variable("x"), from_h), "fc"), name="act")
     body = amp.sym.Group([dense(state, "out", 3, "v"), state])
     return foreach(body, {"x": var("data")}, {"h": var("start")}, {"u": var("U"), "w": var("W"), "v": var("V")})
+
+
+def declared_network():
+    """The same loop, whose body says that what it reads is float32."""
+    return relu_network(lambda name: amp.sym.Variable(name, dtype="float32"))
 
 
 def while_network():
@@ -64,6 +70,11 @@ def random(*shape, seed=0, scale=1.0):
 
 NETWORKS = {
     "foreach": (relu_network, {"data": random(5, 2, 8), "start": random(2, 8, seed=1)}, {"U": (8, 8), "W": (8, 8)}),
+    "declared": (
+        declared_network,
+        {"data": random(5, 2, 8), "start": random(2, 8, seed=1)},
+        {"U": (8, 8), "W": (8, 8)},
+    ),
     "while": (while_network, {"count": np.float32([0]), "start": random(2, 8)}, {"W": (8, 8)}),
     "cond": (cond_network, {"sign": np.float32([1]), "data": random(2, 8)}, {"W": (8, 8), "V": (8, 8)}),
     "nested": (nested_network, {"data": random(3, 4, 2, 8), "start": random(2, 8)}, {"W": (8, 8)}),
@@ -74,7 +85,7 @@ networks = pytest.mark.parametrize("kind", NETWORKS)
 def network(kind):
     """(the model, its inputs). Weights keep the sizes of states."""
     make, inputs, shapes = NETWORKS[kind]
-    shapes = {**shapes, **({"V": (3, 8)} if kind == "foreach" else {})}
+    shapes = {**shapes, **({"V": (3, 8)} if kind in ("foreach", "declared") else {})}
     args = {name: amp.nd.array(random(*shape, seed=7, scale=0.35)) for name, shape in shapes.items()}
     if kind == "while":
         args["W"] = amp.nd.array(np.roll(np.eye(8, dtype="float32"), 1, axis=0))  # neither grows nor vanishes
@@ -323,6 +334,28 @@ def test_what_a_goal_for_accuracy_does_not_measure_stays_float32():
     low, report = convert(model, inputs, **goal)
     assert bodies(low[0]) == bodies(model[0])
     assert report.bodies[0]["why_not"].startswith("a goal for accuracy does not measure")
+
+
+@pytest.mark.parametrize("limits", [{"depth": 1e6}, {"depth": 4}, {"activation": 1e-3}], ids=str)
+def test_what_limits_do_not_measure_stays_float32(limits):
+    model, inputs = network("foreach")
+    after = dense(model[0][0], "last", 2, "last_weight")
+    args = {**model[1], "last_weight": amp.nd.array(random(2, 3))}
+    low, report = convert((after, args, {}), inputs, limits=limits, data=inputs)
+    assert bodies(low[0]) == bodies(after)
+    assert [body["why_not"] for body in report.bodies] == ["limits do not measure what is inside of bodies"]
+    assert (count_casts(low[0]) > 0) == ("activation" not in limits)  # the layer behind the loop sums up 3 terms
+    with pytest.raises(amp.ArgumentError):
+        convert((after, args, {}), inputs, limits=limits, data=inputs, force={"loop/body/fc": LOW})
+
+
+@any_machine
+@pytest.mark.parametrize("which", ["neutral_ops", "target_dtype_ops", "fp32_ops", "widest_dtype_ops"])
+def test_lists_of_operators_decide_about_loops(which):
+    model, inputs = network("foreach")
+    low, report = convert(model, inputs, **{which: ["_foreach"]})
+    assert bodies(low[0]) == bodies(model[0])
+    assert [body["why_not"] for body in report.bodies] == ["the caller chose the dtypes of 'loop'"]
 
 
 @any_machine
