@@ -27,9 +27,14 @@ constexpr std::array kTags{
     NamedTag{6, Tag::abcdef, "abcdef"},
 };
 
+// Empty where a layout in blocks would be too large: oneDNN 3.13 refuses it, 3.2 does not.
+Desc Tagged(const dnnl::memory::dims& dims, dnnl::memory::data_type type, Tag tag) {
+  return Desc(dims, type, tag, /*allow_empty=*/true);
+}
+
 const NamedTag* FindTag(const Desc& desc) {
   for (const NamedTag& candidate : kTags) {
-    if (candidate.rank == desc.get_ndims() && desc == Desc(desc.get_dims(), desc.get_data_type(), candidate.tag)) {
+    if (candidate.rank == desc.get_ndims() && desc == Tagged(desc.get_dims(), desc.get_data_type(), candidate.tag)) {
       return &candidate;
     }
   }
@@ -96,7 +101,7 @@ Desc WithDType(const Desc& desc, DType dtype) {
     return Desc(desc.get_dims(), type, desc.get_strides());
   }
   const NamedTag* tag = FindTag(desc);
-  return tag ? Desc(desc.get_dims(), type, tag->tag) : Desc();
+  return tag ? Tagged(desc.get_dims(), type, tag->tag) : Desc();
 }
 
 bool HaveSameOrder(const Desc& a, const Desc& b) {
@@ -125,7 +130,8 @@ Desc DenseLike(const Desc& like, const TensorType& type) {
 
 Desc DenseWithBlocksOf(const Desc& like, const TensorType& type) {
   const NamedTag* tag = IsStrided(like) ? nullptr : FindTag(like);
-  return tag == nullptr ? DenseLike(like, type) : Desc(DimsOf(type.shape), DataType(type.dtype), tag->tag);
+  const Desc blocked = tag == nullptr ? Desc() : Tagged(DimsOf(type.shape), DataType(type.dtype), tag->tag);
+  return blocked.is_zero() ? DenseLike(like, type) : blocked;
 }
 
 Desc ChannelsLast(const TensorType& type) {

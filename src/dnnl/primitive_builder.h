@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,15 @@ class PrimitiveBuilder {
   // Attributes without post-ops, such as those of a primitive that is only asked for.
   static dnnl::primitive_attr ScratchpadOnly();
 
+  // The description with the first implementation that is not known to be broken; empty where there is none.
+  template <class PD>
+  PD WithoutBroken(PD pd) const {
+    while (pd && IsBroken(pd.impl_info_str())) {
+      if (!pd.next_impl()) return PD();
+    }
+    return pd;
+  }
+
   // A primitive that reads `inputs` (source and weights) and writes `output`; nullopt where `pd` is empty.
   // `first_post_op` is the number of post-ops that are not the step's.
   template <class PD>
@@ -84,6 +94,11 @@ class PrimitiveBuilder {
 
  private:
   bool has_bias() const { return in_.size() - num_operands_ == 3; }
+  // AMX multiplies no float32. oneDNN 3.13 offers it for convolutions of float32 whose result is bfloat16: some of
+  // these primitives cannot be made, and others read a null pointer.
+  bool IsBroken(const std::string& implementation) const {
+    return in_[0].dtype == DType::kFloat32 && implementation.find("amx") != std::string::npos;
+  }
   void AppendPostOp(const PostOp& op, dnnl::post_ops* ops) const;
   Desc OperandDesc(const PostOp& op) const;
 

@@ -17,8 +17,10 @@ bool HasWideVectors() {
 }
 std::int64_t BlockSize() { return HasWideVectors() ? 16 : 8; }
 
+// Empty where that would be too large.
 Desc BlockedDesc(const TensorType& type) {
-  return Desc(DimsOf(type.shape), DataType(type.dtype), HasWideVectors() ? Tag::aBcd16b : Tag::aBcd8b);
+  return Desc(DimsOf(type.shape), DataType(type.dtype), HasWideVectors() ? Tag::aBcd16b : Tag::aBcd8b,
+              /*allow_empty=*/true);
 }
 
 std::optional<PreparedPrimitive> PrepareWith(const PrimitiveBuilder& b, const Desc& source, const Desc& out) {
@@ -26,7 +28,7 @@ std::optional<PreparedPrimitive> PrepareWith(const PrimitiveBuilder& b, const De
   const dnnl::convolution_forward::primitive_desc pd(
       CpuEngine(), b.kInference, dnnl::algorithm::convolution_direct, source, AnyDesc(b.in(1)), b.BiasDesc(),
       b.OutDesc(out), spec.strides, spec.dilates, spec.pads_begin, spec.pads_end, b.Attributes(), b.kAllowEmpty);
-  return b.DescribeWithBias(pd);
+  return b.DescribeWithBias(b.WithoutBroken(pd));
 }
 
 std::optional<PreparedPrimitive> PrepareConvolution(const PrimitiveBuilder& b) {
@@ -60,7 +62,7 @@ std::optional<PreparedPrimitive> PrepareDeconvolutionWith(const PrimitiveBuilder
   const dnnl::deconvolution_forward::primitive_desc pd(
       CpuEngine(), b.kInference, dnnl::algorithm::deconvolution_direct, source, AnyDesc(b.in(1)), b.BiasDesc(),
       b.OutDesc(out), spec.strides, spec.dilates, spec.pads_begin, spec.pads_end, b.Attributes(), b.kAllowEmpty);
-  auto prepared = b.DescribeWithBias(pd);
+  auto prepared = b.DescribeWithBias(b.WithoutBroken(pd));
   const bool is_slow = prepared && b.has_post_ops() && IsBackwardConvolution(*prepared);
   return is_slow ? std::nullopt : std::move(prepared);
 }
@@ -112,9 +114,9 @@ std::optional<PreparedPrimitive> PrepareWeightGradientWith(const PrimitiveBuilde
       CpuEngine(), dnnl::prop_kind::forward_training, direct, source, AnyDesc({b.in(0).dtype, b.out().shape}), gradient,
       spec.strides, spec.dilates, spec.pads_begin, spec.pads_end, b.ScratchpadOnly(), b.kAllowEmpty);
   if (!forward) return std::nullopt;
-  dnnl::convolution_backward_weights::primitive_desc pd(CpuEngine(), direct, source, b.OutDesc(), gradient,
-                                                        spec.strides, spec.dilates, spec.pads_begin, spec.pads_end,
-                                                        forward, b.Attributes(), b.kAllowEmpty);
+  auto pd = b.WithoutBroken(dnnl::convolution_backward_weights::primitive_desc(
+      CpuEngine(), direct, source, b.OutDesc(), gradient, spec.strides, spec.dilates, spec.pads_begin, spec.pads_end,
+      forward, b.Attributes(), b.kAllowEmpty));
   if (!pd) return std::nullopt;
   const bool fills = KernelMeetsInput(b);
   while (!fills && MayLeaveHoles(pd.impl_info_str())) {
