@@ -16,23 +16,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "amp-machine";
 constexpr int kVersion = 2;
-constexpr std::size_t kNeighbours = 5;  // measured steps that a prediction is made of
-constexpr double kNear = 0.3;           // closer than the root of this (log 2 of sizes), steps count alike
-constexpr double kMaxLogRatio = 40;
-
-double Within(const Json& value, const char* what, double least, double most) {
-  const double number = value.get<double>();
-  if (!(number >= least && number <= most)) {
-    Throw<ArgumentError>("{}: expected a number from {} to {}, got {}", what, least, most, number);
-  }
-  return number;
-}
+constexpr std::string_view kStepsBegin = ",\n \"steps\": ";  // in the files of the library, where steps come last
+constexpr std::size_t kNeighbours = 5;                       // measured steps that a prediction is made of
+constexpr double kNear = 0.3;  // closer than the root of this (log 2 of sizes), steps count alike
 
 // Operations or bytes per second.
 double Speed(const Json& value, const char* what) { return Within(value, what, 1e3, 1e18); }
 
 // FNV-1a: two files of one digest are one file, for all that matters here.
-std::string Digest(const std::string& text) {
+std::string Digest(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   return fmt::format("{:016x}", hash);
@@ -72,38 +64,6 @@ StepFeatures FunctionAlone(const SampleKey& key, double elements) {
   return alone;
 }
 
-// Small windows take as long whatever they write, but for its bytes, and few samples tell less than many. Larger
-// windows have samples enough of their own.
-SampleKey Normalised(SampleKey key) {
-  if (key.step == "convolution_1x1" || key.step == "convolution_depthwise") key.out = key.in;
-  return key;
-}
-
-// What is known of a step before it is laid out.
-SampleKey WithoutLayout(SampleKey key) {
-  key.layout.clear();
-  return key;
-}
-
-SampleKey WithoutOutput(SampleKey key) {
-  key.out = key.in;
-  return key;
-}
-
-// The key of all operators that run on reference kernels; other keys as they are.
-SampleKey AnyCall(const SampleKey& key) { return key.reference_call.empty() ? key : SampleKey{key.step}; }
-
-// A point and, last, the ratio.
-MachineTable::Sample SampleOf(const std::string& key, const Json& numbers) {
-  MachineTable::Sample sample;
-  for (const Json& number : numbers) sample.point.push_back(static_cast<float>(Within(number, "steps", -1e6, 1e6)));
-  if (sample.point.size() < 2) Throw<ArgumentError>("steps of '{}': expected a point and a ratio", key);
-  const auto limit = static_cast<float>(kMaxLogRatio);
-  sample.log_ratio = std::clamp(sample.point.back(), -limit, limit);
-  sample.point.pop_back();
-  return sample;
-}
-
 // A reference kernel takes its time for each element, whatever the element's size.
 StepFeatures InFloat32(StepFeatures step) {
   step.cost.bytes_read *= 2;
@@ -130,19 +90,7 @@ MachineCapabilities CapabilitiesIn(const Json& file) {
 
 }  // namespace
 
-// To those of its key, and to those of the same steps in any layout.
-void MachineTable::AddSample(const SampleKey& key, Sample sample) {
-  std::vector<Sample>& list = samples_[key];
-  if (!list.empty() && list[0].point.size() != sample.point.size()) {
-    Throw<ArgumentError>("steps of '{}': points of different lengths", key.Text());
-  }
-  const SampleKey general = WithoutLayout(key), any = AnyCall(key);
-  if (general != key) AddSample(general, sample);
-  if (any != key) AddSample(any, sample);
-  list.push_back(std::move(sample));
-}
-
-void MachineTable::Read(const Json& file) {
+void MachineTable::ReadHead(const Json& file, std::string digest) {
   name_ = Quotable(file.at("name").get<std::string>());
   start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
   for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
@@ -157,11 +105,14 @@ void MachineTable::Read(const Json& file) {
     bytes_per_second_.emplace_back(limit, Speed(level.at(1), "bytes_per_second"));
   }
   if (bytes_per_second_.empty()) Throw<ArgumentError>("bytes_per_second: expected one or more levels");
-  for (const auto& [group, samples] : file.at("steps").items()) {
-    const SampleKey key = Normalised(SampleKey::Parse(group));
-    for (const Json& numbers : samples) AddSample(key, SampleOf(group, numbers));
-  }
   capabilities_ = CapabilitiesIn(file);
+  SetHeader(Header(file), std::move(digest));
+}
+
+void MachineTable::SetHeader(Json header, std::string digest) {
+  digest_ = std::move(digest);
+  header["digest"] = digest_;
+  header_ = header.dump();
 }
 
 std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text, const std::string& source,
@@ -172,12 +123,9 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     RequireFormat(file);
     const TunedKernels tuned = TunedOf(file);
     if (fallback != nullptr && file.contains("tuned") && !file.contains("steps")) return fallback()->WithTuned(tuned);
-    table->Read(file);
+    table->ReadHead(file, Digest(text));
+    table->steps_ = std::make_shared<MeasuredSteps>(file.at("steps"));
     table->tuned_ = tuned;
-    Json header = Header(file);
-    header["digest"] = Digest(text);
-    table->header_ = header.dump();
-    table->text_ = text;
   } catch (const std::exception& error) {
     FailOn(source, error);
   }
@@ -204,19 +152,36 @@ std::string MachineTable::TextWithTuned(const std::string& text, const std::stri
   }
 }
 
-std::string MachineTable::ScaledText(const std::map<DType, double>& flops_per_second, const std::string& name) const {
-  Json file = Json::parse(text_);
-  file["source"] = fmt::format("{}, with the speed of arithmetic that a probe measured", name_);
-  file["name"] = name;
-  for (const auto& [dtype, speed] : flops_per_second) file["flops_per_second"][NameOf(dtype)] = speed;
-  return file.dump();
+std::shared_ptr<const MachineTable> MachineTable::OfShipped(std::string_view text) {
+  const std::size_t steps = text.rfind(kStepsBegin);
+  if (steps == std::string_view::npos) throw InternalError("a machine file of the library has no steps at its end");
+  auto table = std::make_shared<MachineTable>();
+  const Json head = Json::parse(std::string(text.substr(0, steps)) + "}");
+  RequireFormat(head);
+  table->ReadHead(head, Digest(text));
+  // The end without the brace of the whole file.
+  table->steps_ = std::make_shared<MeasuredSteps>(text.substr(0, text.rfind('}')).substr(steps + kStepsBegin.size()));
+  return table;
+}
+
+std::shared_ptr<const MachineTable> MachineTable::WithSpeeds(const std::map<DType, double>& flops_per_second,
+                                                             const std::string& name) const {
+  auto table = std::make_shared<MachineTable>(*this);
+  Json header = Json::parse(header_);
+  header["source"] = fmt::format("{}, with the speed of arithmetic that a probe measured", name_);
+  header["name"] = table->name_ = name;
+  std::string speeds;
+  for (const auto& [dtype, speed] : flops_per_second) {
+    table->flops_per_second_[dtype] = speed;
+    speeds += fmt::format(" {} {}", NameOf(dtype), speed);
+  }
+  table->SetHeader(std::move(header), Digest(digest_ + speeds));
+  return table;
 }
 
 std::shared_ptr<const MachineTable> MachineTable::WithTuned(TunedKernels tuned) const {
   auto table = std::make_shared<MachineTable>(*this);
-  Json header = Json::parse(header_);
-  header["digest"] = Digest(text_ + tuned.ToJson().dump());
-  table->header_ = header.dump();
+  table->SetHeader(Json::parse(header_), Digest(digest_ + tuned.ToJson().dump()));
   table->tuned_ = std::move(tuned);
   return table;
 }
@@ -234,28 +199,22 @@ double MachineTable::BaseSeconds(const StepCost& cost) const {
   return start_seconds_ + std::max(cost.flops / speed, TrafficSeconds(static_cast<double>(cost.bytes())));
 }
 
-// The samples of the key; else of that without layout, of that which writes what it reads, of all reference kernels.
-const std::vector<MachineTable::Sample>* MachineTable::SamplesOf(const SampleKey& asked) const {
-  const SampleKey key = Normalised(asked), general = WithoutLayout(key);
-  for (const SampleKey& known : {key, general, WithoutOutput(general), AnyCall(general)}) {
-    if (const auto found = samples_.find(known); found != samples_.end() && !found->second.empty())
-      return &found->second;
-  }
-  return nullptr;
-}
+bool MachineTable::IsMeasured(const StepFeatures& step) const { return steps_->Find(step.key) != nullptr; }
 
-const std::vector<MachineTable::Sample>* MachineTable::SamplesFor(const StepFeatures& step) const {
-  const std::vector<Sample>* samples = SamplesOf(step.key);
-  return samples == nullptr && step.fallback ? SamplesOf(*step.fallback) : samples;
+bool MachineTable::IsKnown(const StepFeatures& step) const { return SamplesFor(step) != nullptr; }
+
+const MeasuredSteps::Samples* MachineTable::SamplesFor(const StepFeatures& step) const {
+  const MeasuredSteps::Samples* samples = steps_->Find(step.key);
+  return samples == nullptr && step.fallback ? steps_->Find(*step.fallback) : samples;
 }
 
 // The mean of the nearest measured steps; 0 where there are none.
 double MachineTable::LogRatio(const StepFeatures& step) const {
-  const std::vector<Sample>* samples = SamplesFor(step);
+  const MeasuredSteps::Samples* samples = SamplesFor(step);
   const std::vector<float>& point = step.point;
   if (samples == nullptr || (*samples)[0].point.size() != point.size()) return 0;
   std::vector<std::pair<double, float>> near;  // squared distance, ratio
-  for (const Sample& sample : *samples) {
+  for (const MeasuredSteps::Sample& sample : *samples) {
     double distance = 0;
     for (std::size_t i = 0; i < point.size(); ++i) {
       const double difference = static_cast<double>(sample.point[i]) - static_cast<double>(point[i]);

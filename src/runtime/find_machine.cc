@@ -39,7 +39,7 @@ std::shared_ptr<const MachineTable> Shipped(const std::string& name) {
   for (const ShippedMachine& machine : ShippedMachines()) {
     if (machine.name != name) continue;
     std::shared_ptr<const MachineTable>& table = known[name];
-    if (table == nullptr) table = MachineTable::Parse(std::string(machine.text), name);
+    if (table == nullptr) table = MachineTable::OfShipped(machine.text);
     return table;
   }
   return nullptr;
@@ -99,7 +99,7 @@ std::shared_ptr<const MachineTable> ByProbe(int num_threads) {
   const std::map<DType, double> speeds = {{DType::kFloat32, probe.float32_flops},
                                           {DType::kBFloat16, probe.bfloat16_flops}};
   std::shared_ptr<const MachineTable> machine = Shipped(FastClass(probe, num_threads));
-  return IsLike(*machine, speeds) ? machine : MachineTable::Parse(machine->ScaledText(speeds, "probed"), "probe");
+  return IsLike(*machine, speeds) ? machine : machine->WithSpeeds(speeds, "probed");
 }
 
 std::shared_ptr<const MachineTable> FromFile(const std::string& text, const std::string& path, int num_threads) {

@@ -6,6 +6,7 @@
 
 #include "nnvm/compose.h"
 #include "program/machine_text.h"
+#include "program/shipped_machines.h"
 
 namespace amp {
 namespace {
@@ -132,12 +133,39 @@ TEST(MachineTable, TheDigestTellsFilesApart) {
   EXPECT_EQ(Parse(file)->json(), Parse(file)->json());
 }
 
-TEST(MachineTable, ScaledTextIsAMachineFile) {
-  const std::string text = Parse(MachineFile())->ScaledText({{DType::kBFloat16, 8e9}}, "probed");
-  const auto scaled = MachineTable::Parse(text, "probe");
-  EXPECT_EQ(scaled->name(), "probed");
-  EXPECT_EQ(scaled->flops_per_second().at(DType::kBFloat16), 8e9);
-  EXPECT_EQ(scaled->flops_per_second().at(DType::kFloat32), 1e9);
+TEST(MachineTable, OtherSpeedsMakeAnotherMachine) {
+  const auto machine = Parse(MachineFile()), faster = machine->WithSpeeds({{DType::kBFloat16, 8e9}}, "probed");
+  EXPECT_EQ(faster->name(), "probed");
+  EXPECT_EQ(faster->flops_per_second().at(DType::kBFloat16), 8e9);
+  EXPECT_EQ(faster->flops_per_second().at(DType::kFloat32), 1e9);
+  const Json before = Json::parse(machine->json()), after = Json::parse(faster->json());
+  EXPECT_EQ(after["name"], "probed");
+  EXPECT_NE(after["digest"], before["digest"]);
+  const Json again = Json::parse(machine->WithSpeeds({{DType::kBFloat16, 9e9}}, "probed")->json());
+  EXPECT_NE(again["digest"], after["digest"]);
+  const StepFeatures step = OneStep("a", 1e6, 8);
+  EXPECT_EQ(faster->Seconds(step), machine->Seconds(step));
+}
+
+// Read late, they say what they say when they are read at once.
+TEST(MachineTable, ShippedFilesAreReadLate) {
+  for (const ShippedMachine& shipped : ShippedMachines()) {
+    const std::string text(shipped.text);
+    const auto late = MachineTable::OfShipped(shipped.text), at_once = MachineTable::Parse(text, "m.json");
+    EXPECT_EQ(late->json(), at_once->json());
+    EXPECT_EQ(late->flops_per_second(), at_once->flops_per_second());
+    EXPECT_TRUE(late->tuned().empty() && at_once->tuned().empty());
+    int known = 0;
+    const Json file = Json::parse(text);
+    for (const auto& [group, samples] : file["steps"].items()) {
+      StepFeatures step = OneStep(group, 1e6, 1000);
+      step.point.clear();
+      for (std::size_t i = 0; i + 1 < samples[0].size(); ++i) step.point.push_back(samples[0][i].get<float>());
+      EXPECT_EQ(late->Seconds(step), at_once->Seconds(step)) << group;
+      known += late->IsMeasured(step);
+    }
+    EXPECT_EQ(known, static_cast<int>(file["steps"].size())) << shipped.name;
+  }
 }
 
 TEST(MachineTable, RefusesWhatIsNoJson) {
