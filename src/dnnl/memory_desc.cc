@@ -27,16 +27,11 @@ constexpr std::array kTags{
     NamedTag{6, Tag::abcdef, "abcdef"},
 };
 
-// Empty where a layout in blocks would be too large: oneDNN 3.13 refuses it, 3.2 does not.
-Desc Tagged(const dnnl::memory::dims& dims, dnnl::memory::data_type type, Tag tag) {
-  return Desc(dims, type, tag, /*allow_empty=*/true);
-}
-
 const NamedTag* FindTag(const Desc& desc) {
   for (const NamedTag& candidate : kTags) {
-    if (candidate.rank == desc.get_ndims() && desc == Tagged(desc.get_dims(), desc.get_data_type(), candidate.tag)) {
-      return &candidate;
-    }
+    if (candidate.rank != desc.get_ndims()) continue;
+    const std::optional<Desc> tagged = TaggedDesc(desc.get_dims(), desc.get_data_type(), candidate.tag);
+    if (tagged && desc == *tagged) return &candidate;
   }
   return nullptr;
 }
@@ -80,6 +75,11 @@ Desc PlainDesc(const TensorType& type) {
   return Desc(dims, DataType(type.dtype), strides);
 }
 
+std::optional<Desc> TaggedDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type, Tag tag) {
+  const Desc desc(dims, type, tag, /*allow_empty=*/true);
+  return desc.get(true) == nullptr ? std::nullopt : std::optional(desc);
+}
+
 Desc AnyDesc(const TensorType& type) { return Desc(DimsOf(type.shape), DataType(type.dtype), Tag::any); }
 
 bool IsRowMajor(const Desc& desc) {
@@ -101,7 +101,7 @@ Desc WithDType(const Desc& desc, DType dtype) {
     return Desc(desc.get_dims(), type, desc.get_strides());
   }
   const NamedTag* tag = FindTag(desc);
-  return tag ? Tagged(desc.get_dims(), type, tag->tag) : Desc();
+  return tag ? TaggedDesc(desc.get_dims(), type, tag->tag).value_or(Desc()) : Desc();
 }
 
 bool HaveSameOrder(const Desc& a, const Desc& b) {
@@ -130,8 +130,9 @@ Desc DenseLike(const Desc& like, const TensorType& type) {
 
 Desc DenseWithBlocksOf(const Desc& like, const TensorType& type) {
   const NamedTag* tag = IsStrided(like) ? nullptr : FindTag(like);
-  const Desc blocked = tag == nullptr ? Desc() : Tagged(DimsOf(type.shape), DataType(type.dtype), tag->tag);
-  return blocked.is_zero() ? DenseLike(like, type) : blocked;
+  std::optional<Desc> blocked;
+  if (tag != nullptr) blocked = TaggedDesc(DimsOf(type.shape), DataType(type.dtype), tag->tag);
+  return blocked ? *blocked : DenseLike(like, type);
 }
 
 Desc ChannelsLast(const TensorType& type) {

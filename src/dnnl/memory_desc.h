@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dnnl.hpp>
+#include <optional>
 #include <string>
 
 #include "nnvm/ndarray.h"
@@ -14,6 +15,10 @@ dnnl::memory::data_type DataType(DType dtype);
 dnnl::memory::dims DimsOf(const Shape& shape);  // rank 0 becomes {1}
 Desc PlainDesc(const TensorType& type);         // row-major
 Desc AnyDesc(const TensorType& type);           // layout left to the primitive
+
+// nullopt where a layout in blocks would be too large: oneDNN 3.13 refuses it, and 3.2 does not.
+std::optional<Desc> TaggedDesc(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
+                               dnnl::memory::format_tag tag);
 
 // The bytes of a tensor lie in row-major order without gaps (sizes of 1 do not matter).
 bool IsRowMajor(const Desc& desc);

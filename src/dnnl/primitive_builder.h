@@ -49,13 +49,18 @@ class PrimitiveBuilder {
   // Attributes without post-ops, such as those of a primitive that is only asked for.
   static dnnl::primitive_attr ScratchpadOnly();
 
-  // The description with the first implementation that is not known to be broken; empty where there is none.
-  template <class PD>
-  PD WithoutBroken(PD pd) const {
-    while (pd && IsBroken(pd.impl_info_str())) {
+  // The description with the first implementation that is not known to be broken, in general or as `is_broken` says;
+  // empty where there is none.
+  template <class PD, class IsBrokenHere>
+  PD WithoutBroken(PD pd, IsBrokenHere is_broken) const {
+    while (pd && (IsBroken(pd.impl_info_str()) || is_broken(pd.impl_info_str()))) {
       if (!pd.next_impl()) return PD();
     }
     return pd;
+  }
+  template <class PD>
+  PD WithoutBroken(const PD& pd) const {
+    return WithoutBroken(pd, [](const char*) { return false; });
   }
 
   // A primitive that reads `inputs` (source and weights) and writes `output`; nullopt where `pd` is empty.

@@ -37,6 +37,7 @@ dnnl::primitive OtherProduct(dnnl::fpmath_mode mode, dnnl::memory::data_type wei
   using Tag = dnnl::memory::format_tag;
   dnnl::primitive_attr attr = PlainAttributes();
   attr.set_fpmath_mode(mode);
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::library);  // the plan's is too small for it
   const auto desc = [](dnnl::memory::dims dims, dnnl::memory::data_type type, Tag tag) {
     return Desc(dims, type, tag);
   };

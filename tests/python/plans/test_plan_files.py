@@ -20,6 +20,7 @@ from amp.__main__ import main
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "trust")]
 from control_flow_nodes import foreach  # noqa: E402
+from hostile import TIMES  # noqa: E402
 from trust_networks import attention, dense, residual  # noqa: E402
 
 NETWORKS = {"dense": dense, "residual": residual, "attention": attention}
@@ -339,7 +340,7 @@ def test_flipped_bits_never_crash(tmp_path):
     _, path, data = saved(tmp_path, "dense")
     content = path.read_bytes()
     rng = np.random.default_rng(0)
-    for _ in range(160):
+    for _ in range(160 * TIMES):
         damaged = bytearray(content)
         damaged[int(rng.integers(0, min(len(content), 30_000)))] ^= 1 << int(rng.integers(0, 8))
         path.unlink()
@@ -393,7 +394,7 @@ def test_forged_headers_never_crash(tmp_path, network):
     content = path.read_bytes()
     places = list(_values(parts_of(content)[0]))
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(200 * TIMES):
         *way, last = places[int(rng.integers(0, len(places)))]
         lie = _LIES[int(rng.integers(0, len(_LIES)))]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -66,6 +67,11 @@ def mixed(x):
     return amp.sym.mean(net, axis=(2, 3)), {"data": (1, 16, 6, 6)}
 
 
+def without_prefix(line):
+    """A line of oneDNN's log: 'exec,cpu,...' is the same in 3.2 and in later versions, which put more in front."""
+    return line.removeprefix("onednn_verbose,").removeprefix("v1,primitive,")
+
+
 def logged(low, **variables):
     """({network, mode: (lines of oneDNN's log, audit by the executor)}, stderr)"""
     code = PROGRAM.format(folder=os.path.dirname(__file__), low=low)
@@ -77,7 +83,7 @@ def logged(low, **variables):
         log, _, rest = part.partition("END ")
         title, *lines = log.splitlines()
         found[tuple(title.split())] = (
-            [line.split(",") for line in lines if line.startswith("onednn_verbose,exec,")],
+            [line.split(",") for line in map(without_prefix, lines) if line.startswith("exec,")],
             json.loads(rest.splitlines()[0]),
         )
     return found, done.stderr
@@ -93,8 +99,9 @@ SHORT = {"float32": "f32", "bfloat16": "bf16"}
 
 
 def dtypes_of(descriptors):
-    """['bf16', 'f32'] of 'src_bf16::blocked:ab::f0 dst_f32::blocked:ab::f0'; an eltwise has one for both sides."""
-    found = [text.split(":")[0].rpartition("_")[::2] for text in descriptors.split(" ")]
+    """['bf16', 'f32'] of 'src_bf16::blocked:ab::f0 dst_f32::blocked:ab::f0', or with 'src:bf16:a:blocked' in later
+    versions; an eltwise has one for both sides."""
+    found = [re.match(r"(\w+?)[_:](undef|[a-z]+\d+):", text).groups() for text in descriptors.split(" ")]
     return [dtype for name, dtype in found if dtype != "undef" for _ in range(2 if name == "data" else 1)]
 
 
@@ -106,11 +113,11 @@ def number_of_post_ops(attributes):
 def is_as_logged(step, line):
     """Whether a step of an audit says what oneDNN logged.
 
-    A line is onednn_verbose,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,OPERANDS,ATTRIBUTES,...
+    A line is exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,OPERANDS,ATTRIBUTES,...
     """
     named = [SHORT[step["dtypes"][operand]] for operand in OPERANDS if operand in step["dtypes"]]
     facts = [step["kind"], step["implementation"], named, len(step["post_ops"])]
-    return facts == [line[3], line[4], dtypes_of(line[6]), number_of_post_ops(line[7])]
+    return facts == [line[2], line[3], dtypes_of(line[5]), number_of_post_ops(line[6])]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -134,7 +141,7 @@ def test_no_primitive_carries_what_the_environment_asks_for():
     found, errors = logged(low=False, ONEDNN_DEFAULT_FPMATH_MODE="BF16")
     assert "ONEDNN_DEFAULT_FPMATH_MODE" in errors
     for lines, steps in found.values():
-        assert lines and not any("fpmath" in line[7] for line in lines)
+        assert lines and not any("fpmath" in line[6] for line in lines)
         assert {step["fpmath"] for step in steps} <= {"strict", None}
 
 
