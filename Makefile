@@ -21,7 +21,7 @@ define say
 	@printf '\n==> %s\n' $(1)
 endef
 
-.PHONY: help demo clients mxnet-tests test test-cpp test-python test-long test-ray asan fuzz bench bench-zoo bench-convert ring-report alternate-report trust-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
+.PHONY: help demo clients mxnet-tests test test-cpp test-python test-long test-ray asan fuzz bench bench-zoo bench-convert ring-report alternate-report trust-report serving-report exhaustive-cast programs against-mxnet docs wheel format lint clean build package tests
 
 help:
 	@echo "make demo         set up, build and show the conversion of a real model"
@@ -39,6 +39,7 @@ help:
 	@echo "make mxnet-tests  MXNet's own tests (MXNET_SOURCE=folder of their sources; docs/mxnet.md)"
 	@echo "make ring-report  mismatches, errors, bits, bytes and memory of ring attention (RING_ARGS='--heads 2')"
 	@echo "make trust-report  what must hold of comparisons, sensitivities and bounds (TRUST_ARGS='--only compare')"
+	@echo "make serving-report  plans, memory, pools and services, beside other engines (SERVING_ARGS='--only memory')"
 	@echo "make alternate-report  small numbers in products, gradients and training, and what keeping them costs"
 	@echo "make programs     random Gluon programs by all routes (PROGRAMS=500 of each generation, FIRST=0: the first seed)"
 	@echo "make against-mxnet  the same programs beside MXNet's wheels 1.9.1 and 2.0.0b1, which it installs"
@@ -170,6 +171,11 @@ against-mxnet: package $(VENV)/.dev-installed .venv-mxnet-1.9.1/.installed .venv
 TRUST_ARGS ?=
 trust-report: package
 	@$(BIN)/python tools/trust_report.py $(TRUST_ARGS)
+
+# What must hold of plans, memory, pools and services, and starts beside OpenVINO and ONNX Runtime.
+SERVING_ARGS ?= --peers $(BENCH_VENV)
+serving-report: package $(VENV)/.dev-installed $(BENCH_VENV)/.installed
+	@$(BIN)/python tools/serving_report.py $(SERVING_ARGS)
 
 # What becomes of small numbers, for the CPU and for two instruction sets without bfloat16. Times want a machine that
 # does nothing else.
