@@ -210,7 +210,11 @@ def test_memory_of_the_tensor_between_two_products():
         relu = run.symbol.get_internals()["relu_output"]
         assert [amp.dtype_name(found) for found in relu.infer_type(x="float32")[1]] == [dtype]
         results[preset], arena[preset] = run(data)[0].asnumpy(), run.summary.arena_bytes
-    assert np.array_equal(results["mp1"], results["mp2"])
+    if amp.cpu_info()["onednn"].startswith("3.2."):
+        assert np.array_equal(results["mp1"], results["mp2"])
+    else:  # 3.13 with AMX adds up in another order where it writes bfloat16
+        assert np.mean(results["mp1"] != results["mp2"]) < 0.01
+        np.testing.assert_allclose(results["mp1"], results["mp2"], atol=1e-3)
     assert arena["mp2"] <= arena["mp1"]
 
 

@@ -94,7 +94,7 @@ def runs():
     return logged(low=True)[0]
 
 
-OPERANDS = ("src", "src_1", "weights", "bias", "dst")
+OPERANDS = ("src", "src_1", "weights", "bias", "dst", "scale", "shift")
 SHORT = {"float32": "f32", "bfloat16": "bf16"}
 
 
@@ -115,7 +115,9 @@ def is_as_logged(step, line):
 
     A line is exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,OPERANDS,ATTRIBUTES,...
     """
-    named = [SHORT[step["dtypes"][operand]] for operand in OPERANDS if operand in step["dtypes"]]
+    logs_scale = " scale:" in line[5]  # later versions log it
+    operands = OPERANDS if logs_scale else OPERANDS[:5]
+    named = [SHORT[step["dtypes"][operand]] for operand in operands if operand in step["dtypes"]]
     facts = [step["kind"], step["implementation"], named, len(step["post_ops"])]
     return facts == [line[2], line[3], dtypes_of(line[5]), number_of_post_ops(line[6])]
 
