@@ -7,6 +7,15 @@
 #include "program/compensated_rounding.h"
 
 namespace amp {
+namespace {
+
+// In float32 unless it is cast now.
+NDArray Rounded(const NDArray& weight, const FoldedWeight& how, bool is_cast) {
+  const NDArray low = RoundWithCompensation(weight, how);
+  return is_cast ? low : CastArray(low, weight.dtype());
+}
+
+}  // namespace
 
 ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                             const ConvertOptions& options, ConversionReport* report) {
@@ -20,9 +29,10 @@ ConvertedModel ConvertModel(const Symbol& symbol, const ModelParams& params, con
   }
   if (report != nullptr) model.folded = converted.new_arrays;
   for (auto& [name, array] : converted.new_arrays) {
+    const NDArray folded = std::exchange(array, NDArray());  // which is given back before the next one is rounded
     const auto low = converted.folded_weights.find(name);
     const bool is_compensated = low != converted.folded_weights.end() && !options.rounded_to_nearest.contains(name);
-    model.params.args[name] = is_compensated ? RoundWithCompensation(array, low->second) : std::move(array);
+    model.params.args[name] = is_compensated ? Rounded(folded, low->second, model.casts.contains(name)) : folded;
   }
   CastArrays(model.casts, &model.params);
   return model;
