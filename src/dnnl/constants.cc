@@ -6,6 +6,7 @@
 
 #include "dnnl/layout_key.h"
 #include "nnvm/error.h"
+#include "nnvm/file_io.h"
 #include "program/step_graph.h"
 
 namespace amp::onednn {
@@ -18,12 +19,15 @@ bool HasBytesOf(const TensorType& stored, const TensorType& type) {
 
 }  // namespace
 
-void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned) {
+void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, const BorrowedMemory* borrowed) {
   for (const auto& [name, array] : arrays) {
     if (constants_.contains(name)) continue;
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
-    constants_[name] = {{PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), !are_owned}};
+    const bool is_borrowed = borrowed == nullptr || borrowed->Has(array);
+    const bool is_given_away = borrowed != nullptr && borrowed->is_given_away();
+    constants_[name] = {
+        {PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), is_borrowed, is_given_away}};
   }
 }
 
@@ -87,6 +91,11 @@ PackedConstant ConstantStore::Own(const std::string& name, const Desc& layout) {
     for (PackedConstant& constant : held->second) {
       if (constant.layout != layout || !constant.borrowed) continue;
       const std::size_t bytes = layout.get_size();
+      if (constant.is_given_away) {
+        TakePages(const_cast<void*>(constant.data.get()), bytes);
+        constant.borrowed = false;
+        continue;
+      }
       std::shared_ptr<void> copy = AllocateAligned(bytes);
       if (bytes != 0) std::memcpy(copy.get(), constant.data.get(), bytes);
       constant = {layout, std::move(copy)};

@@ -11,6 +11,7 @@
 
 #include "dnnl/memory_desc.h"
 #include "dnnl/stored_constant.h"
+#include "nnvm/borrowed_memory.h"
 #include "program/step.h"
 
 namespace amp::onednn {
@@ -18,13 +19,15 @@ namespace amp::onednn {
 struct PackedConstant {
   Desc layout;
   std::shared_ptr<const void> data;
-  bool borrowed = false;  // the memory is that of an array which its owner may change
+  bool borrowed = false;       // the memory is that of an array which its owner may change
+  bool is_given_away = false;  // and that owner is a file, whose private pages these may be
 };
 
 class ConstantStore {
  public:
-  // Row-major arrays; a name that is there already keeps what it has. `are_owned`: the caller does not change them.
-  void AddArrays(const std::map<std::string, NDArray>& arrays, bool are_owned = false);
+  // Row-major arrays; a name that is there already keeps what it has. `borrowed`: which of them their owner may change;
+  // null: all.
+  void AddArrays(const std::map<std::string, NDArray>& arrays, const BorrowedMemory* borrowed = nullptr);
   // From here on plans keep what their steps read and nothing else: what other constants are made from can be had
   // again. `parameters` are all of the model's, by value name.
   void ReleaseSources(const std::map<std::string, TensorType>& parameters);

@@ -67,6 +67,14 @@ std::shared_ptr<void> Map(int descriptor, std::uint64_t size, MapRule rule) {
   return {memory, [size](void* mapped) { munmap(mapped, size); }};
 }
 
+// The whole pages of a part of a mapping need no memory any more. Their neighbours may be in use.
+void LeavePages(void* begin, std::uint64_t bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
 // Owns a temporary file until it is renamed; removes it otherwise.
 class TemporaryFile {
  public:
@@ -166,7 +174,7 @@ std::shared_ptr<void> ByteReader::Borrow(std::uint64_t bytes, std::size_t alignm
   char* start = static_cast<char*>(mapping_.get()) + position_;
   if (reinterpret_cast<std::uintptr_t>(start) % alignment != 0) return nullptr;
   position_ += bytes;
-  return {mapping_, start};
+  return {start, [mapping = mapping_, bytes](void* pages) { LeavePages(pages, bytes); }};
 }
 
 void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {
@@ -182,6 +190,13 @@ void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {
                       position_);
   }
   position_ += bytes;
+}
+
+void TakePages(void* begin, std::uint64_t bytes) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  auto* bytes_of = static_cast<volatile char*>(begin);
+  for (std::uint64_t i = 0; i < bytes; i += page) bytes_of[i] = bytes_of[i];
+  if (bytes != 0) bytes_of[bytes - 1] = bytes_of[bytes - 1];
 }
 
 void WriteFileWith(const std::string& path, const std::function<void(const AppendBytes&)>& produce) {

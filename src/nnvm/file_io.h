@@ -59,6 +59,10 @@ class ByteReader {
   std::uint64_t position_ = 0;
 };
 
+// Makes private pages of a file this process's own: what happens to the file does not reach them any more. Costs a copy
+// of each page, and no memory beside it.
+void TakePages(void* begin, std::uint64_t bytes);
+
 // Calls `produce` with a function that appends bytes; the file appears under its name only after all bytes are on disk.
 // On any error the old file stays and the temporary one is removed.
 using AppendBytes = std::function<void(const void* bytes, std::size_t count)>;

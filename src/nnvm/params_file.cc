@@ -40,7 +40,7 @@ void CheckWritable(const NamedArrays& arrays, ParamsFormat format) {
 
 }  // namespace
 
-NamedArrays LoadParams(const std::string& path) { return Read(ByteReader::OpenFile(path)); }
+NamedArrays LoadParams(const std::string& path, MapRule rule) { return Read(ByteReader::OpenFile(path, rule)); }
 
 NamedArrays ParseParams(std::string_view bytes, const std::string& source) {
   return Read(ByteReader::OfMemory(bytes, source));

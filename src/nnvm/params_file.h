@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "nnvm/file_io.h"
 #include "nnvm/named_arrays.h"
 #include "nnvm/symbol.h"
 
@@ -14,7 +15,8 @@ namespace amp {
 // with file and position, for anything that is cut off, inconsistent or no such file, and UnsupportedError for sparse
 // arrays and compressed .npz files. A file that cannot be cut short behind our back (a sealed memory file, a read-only
 // file system such as squashfs) is mapped and its arrays share the mapping; changing them does not change the file.
-NamedArrays LoadParams(const std::string& path);
+// `rule`: or which others are.
+NamedArrays LoadParams(const std::string& path, MapRule rule = MapRule::kIfFixed);
 NamedArrays ParseParams(std::string_view bytes, const std::string& source);
 
 enum class ParamsFormat {

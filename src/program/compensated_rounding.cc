@@ -87,8 +87,8 @@ class Channel {
   // The so many closest ones of those that were rounded in the direction of the drift, in any order.
   std::vector<Candidate> ClosestAgainst(double drift, std::size_t most) const {
     // Closeness is spread evenly, as a rule: of all numbers, half of which are against the drift, 0.5 - least.
-    const double wanted = 1.3 * static_cast<double>(most) + 32;
-    const double least = 0.5 - wanted / static_cast<double>(weights_.size());
+    const double some_more = 1.3 * static_cast<double>(most) + 32;
+    const double least = 0.5 - some_more / static_cast<double>(weights_.size());
     std::vector<Candidate> candidates = CandidatesAgainst(drift, least);
     if (candidates.size() < most && least > 0) candidates = CandidatesAgainst(drift, 0);
     if (candidates.size() > most) {
@@ -101,7 +101,7 @@ class Channel {
 
   double Step(std::size_t i) const { return static_cast<double>(farther_[i]) - static_cast<double>(nearest_[i]); }
 
-  // Those that are as close as `least`, or closer.
+  // The numbers against the drift that are as close as `least`, or closer.
   std::vector<Candidate> CandidatesAgainst(double drift, double least) const {
     std::vector<std::uint32_t> found(weights_.size());
     std::size_t count = 0;

@@ -90,7 +90,7 @@ MachineCapabilities CapabilitiesIn(const Json& file) {
 
 }  // namespace
 
-void MachineTable::ReadHead(const Json& file, std::string digest) {
+void MachineTable::ReadFacts(const Json& file, std::string digest) {
   name_ = Quotable(file.at("name").get<std::string>());
   start_seconds_ = Within(file.at("start_seconds"), "start_seconds", 1e-12, 1);
   for (const auto& [dtype, speed] : file.at("flops_per_second").items()) {
@@ -123,7 +123,7 @@ std::shared_ptr<const MachineTable> MachineTable::Parse(const std::string& text,
     RequireFormat(file);
     const TunedKernels tuned = TunedOf(file);
     if (fallback != nullptr && file.contains("tuned") && !file.contains("steps")) return fallback()->WithTuned(tuned);
-    table->ReadHead(file, Digest(text));
+    table->ReadFacts(file, Digest(text));
     table->steps_ = std::make_shared<MeasuredSteps>(file.at("steps"));
     table->tuned_ = tuned;
   } catch (const std::exception& error) {
@@ -156,9 +156,9 @@ std::shared_ptr<const MachineTable> MachineTable::OfShipped(std::string_view tex
   const std::size_t steps = text.rfind(kStepsBegin);
   if (steps == std::string_view::npos) throw InternalError("a machine file of the library has no steps at its end");
   auto table = std::make_shared<MachineTable>();
-  const Json head = Json::parse(std::string(text.substr(0, steps)) + "}");
-  RequireFormat(head);
-  table->ReadHead(head, Digest(text));
+  const Json facts = Json::parse(std::string(text.substr(0, steps)) + "}");
+  RequireFormat(facts);
+  table->ReadFacts(facts, Digest(text));
   // The end without the brace of the whole file.
   table->steps_ = std::make_shared<MeasuredSteps>(text.substr(0, text.rfind('}')).substr(steps + kStepsBegin.size()));
   return table;

@@ -63,7 +63,7 @@ class MachineTable : public Machine {
 
  private:
   // Everything of a file but its steps and what timing chose.
-  void ReadHead(const nlohmann::ordered_json& file, std::string digest);
+  void ReadFacts(const nlohmann::ordered_json& file, std::string digest);
   void SetHeader(nlohmann::ordered_json header, std::string digest);
   double BaseSeconds(const StepCost& cost) const;
   double SecondsBetweenCasts(StepFeatures step) const;

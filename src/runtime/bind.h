@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dnnl/compile.h"
+#include "nnvm/borrowed_memory.h"
 #include "nnvm/symbol.h"
 #include "runtime/bind_options.h"
 
@@ -19,10 +20,10 @@ namespace amp::onednn {
 struct GivenModel {
   Symbol symbol;
   ModelParams params;
-  std::string notice;
+  BorrowedMemory borrowed;  // that of the caller's arrays
+  std::string notice = "";
   std::shared_ptr<const MachineTable> machine = nullptr;  // whose times decide; null: dtypes are as they are written
   Symbol as_converted = {};                               // before the machine took low precision back
-  bool owns_parameters = false;                           // as in BindOptions
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.

@@ -45,7 +45,7 @@ struct BindOptions {
   // Reads the parameters again, as they are now. With it an executor keeps in memory what its steps read and nothing
   // else; Reshape may have to read them.
   std::function<ModelParams()> source = {};
-  bool owns_parameters = false;  // the caller does not change their arrays: what needs no packing is not copied
+  bool owns_parameters = false;  // the caller gives its arrays away: what needs no packing is not copied
   bool monitor = false;          // make RunMonitored possible: a second plan, with parameters of its own
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/executor.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 #include "dnnl/clock.h"
@@ -36,6 +38,15 @@ std::shared_ptr<const MachineTable> TunedMachine(const onednn::GivenModel& given
   TunedFilePath(options.machine, num_threads);  // throws before time is spent
   if (given.machine == nullptr) throw ArgumentError("tune: 'emulate' converts without regard to a machine");
   return AddTuned(options.machine, num_threads, onednn::Tune(onednn::BindModel(given, input_types, compile)));
+}
+
+// What packing has freed goes back to the system: the heap would keep it, as much again as the weights. Small models
+// leave too little to be worth a walk through the heap.
+void GiveHeapBack([[maybe_unused]] std::size_t constant_bytes) {
+#ifdef __GLIBC__
+  constexpr std::size_t kWorthIt = std::size_t{16} << 20;
+  if (constant_bytes >= kWorthIt) malloc_trim(0);
+#endif
 }
 
 }  // namespace
@@ -107,8 +118,9 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
 
 std::unique_ptr<Executor> Executor::Open(const Symbol& symbol, const std::string& params_file,
                                          const TypeMap& input_types, BindOptions options) {
-  const auto read = [=] { return SplitParamsOf(symbol, LoadParams(params_file), params_file); };
+  // Mapped while they are packed: what steps read as it is there becomes this process's own.
   options.owns_parameters = true;
+  const auto read = [=] { return SplitParamsOf(symbol, LoadParams(params_file, MapRule::kIfOurs), params_file); };
   if (!options.source) options.source = read;
   Parts parts = PartsOf(symbol, read(), input_types, options);
   return std::unique_ptr<Executor>(new Executor(std::move(parts)));
@@ -131,6 +143,7 @@ std::unique_ptr<Executor> Executor::Load(const std::string& path, std::optional<
 }
 
 Executor::Executor(Parts parts) : state_(std::make_unique<State>(std::move(parts))) {
+  GiveHeapBack(state_->plan->summary.constant_bytes);
   const std::shared_ptr<const Parts>& monitored = state_->parts.monitored;
   if (monitored) state_->monitored.reset(new Executor(*monitored));
   if (EnvFlag("AMP_PROFILE")) state_->printed_profile = NewPrintedProfile(state_->plan);
