@@ -67,14 +67,6 @@ std::shared_ptr<void> Map(int descriptor, std::uint64_t size, MapRule rule) {
   return {memory, [size](void* mapped) { munmap(mapped, size); }};
 }
 
-// The whole pages of a part of a mapping need no memory any more. Their neighbours may be in use.
-void LeavePages(void* begin, std::uint64_t bytes) {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto start = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-}
-
 // Owns a temporary file until it is renamed; removes it otherwise.
 class TemporaryFile {
  public:
@@ -140,6 +132,7 @@ ByteReader ByteReader::OpenFile(const std::string& path, MapRule rule) {
   reader.source_ = path;
   reader.file_ = OpenRegular(path, &reader.size_);
   reader.mapping_ = Map(fileno(reader.file_.get()), reader.size_, rule);
+  reader.is_read_alone_ = rule == MapRule::kIfOurs;
   if (reader.mapping_) {
     reader.memory_ = {static_cast<const char*>(reader.mapping_.get()), reader.size_};
     reader.file_.reset();
@@ -174,7 +167,7 @@ std::shared_ptr<void> ByteReader::Borrow(std::uint64_t bytes, std::size_t alignm
   char* start = static_cast<char*>(mapping_.get()) + position_;
   if (reinterpret_cast<std::uintptr_t>(start) % alignment != 0) return nullptr;
   position_ += bytes;
-  return {start, [mapping = mapping_, bytes](void* pages) { LeavePages(pages, bytes); }};
+  return {start, MappedPart{mapping_, bytes, is_read_alone_}};
 }
 
 void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {
@@ -190,6 +183,13 @@ void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {
                       position_);
   }
   position_ += bytes;
+}
+
+void MappedPart::LeavePages(void* begin) const {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 void TakePages(void* begin, std::uint64_t bytes) {

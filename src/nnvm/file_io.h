@@ -17,7 +17,20 @@ std::string ReadFile(const std::string& path);
 enum class MapRule : std::uint8_t {
   kNever,
   kIfFixed,  // those that cannot be shortened or changed
-  kIfOurs,   // those, and files of this user or of root that no other user may write to, as programs map libraries
+  // Those, and files of this user or of root that no other user may write to, as programs map libraries. For readers
+  // that write to none of it (but for TakePages).
+  kIfOurs,
+};
+
+// Part of a private mapping: the deleter of what Borrow gives.
+struct MappedPart {
+  std::shared_ptr<void> mapping;
+  std::uint64_t bytes;
+  bool is_read_alone;  // nothing writes to it, so its pages can be read from the file again
+
+  void operator()(void* begin) const { LeavePages(begin); }
+  // The whole pages of it need no memory until they are read again. Their neighbours may be in use.
+  void LeavePages(void* begin) const;
 };
 
 // Sequential reads from a regular file or from memory that never go past its end.
@@ -55,6 +68,7 @@ class ByteReader {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
   std::string_view memory_;
   std::shared_ptr<void> mapping_;  // behind memory_, where a file is mapped
+  bool is_read_alone_ = false;     // as in MappedPart
   std::uint64_t size_ = 0;
   std::uint64_t position_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "nnvm/error.h"
+#include "nnvm/file_io.h"
 
 namespace amp {
 
@@ -47,6 +48,11 @@ NDArray::NDArray(DType dtype, Shape shape) : type_{dtype, std::move(shape)} {
 NDArray::NDArray(TensorType type, void* data, std::shared_ptr<const void> owner)
     : type_(std::move(type)), data_(data), owner_(std::move(owner)) {
   if (!type_.fully_known()) Throw<ArgumentError>("cannot wrap an array of type {}", type_.ToString());
+}
+
+void NDArray::LeavePages() const {
+  const auto* part = std::get_deleter<MappedPart>(owner_);
+  if (part != nullptr && part->is_read_alone) part->LeavePages(data_);
 }
 
 NDArray NDArray::Zeros(DType dtype, Shape shape) {

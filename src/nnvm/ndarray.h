@@ -34,6 +34,8 @@ class NDArray {
     return static_cast<T*>(data_);
   }
   const std::shared_ptr<const void>& owner() const { return owner_; }
+  // What of it comes from a file that is read alone needs no memory until it is read again.
+  void LeavePages() const;
 
   // The elements under another shape of equal size; shares memory.
   NDArray Reshaped(Shape shape) const;

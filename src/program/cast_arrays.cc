@@ -18,7 +18,9 @@ void CastArrays(const std::map<std::string, DType>& casts, ModelParams* params) 
     NDArrayMap& arrays = params->args.contains(name) ? params->args : params->aux;
     const auto found = arrays.find(name);
     if (found == arrays.end()) Throw<ArgumentError>("there is no array for the parameter '{}'", name);
-    found->second = CastArray(found->second, dtype);
+    const NDArray given = found->second;
+    found->second = CastArray(given, dtype);
+    if (given.dtype() != dtype) given.LeavePages();  // which the caller still has
   }
 }
 

@@ -16,6 +16,7 @@ FoldedProduct FoldNotes::ProductOf(NodeId id, const NDArray& weight, const NDArr
 
 std::string FoldNotes::Fold(NodeId norm, NodeId id, FoldedProduct product) {
   const NDArray weight = product.Weight(), bias = product.Bias();
+  product.weight.LeavePages();
   if (!AllFinite(weight) || !AllFinite(bias)) return "folding it would give weights that are not finite";
   Target& target = targets_[id];
   if (target.bias.empty()) {
