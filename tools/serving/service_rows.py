@@ -56,10 +56,10 @@ def overhead_row(client, service, run, image):
 
 
 def memory_row(client, service, image, count):
-    """Resident memory of the service after a tenth of the requests, and after all."""
+    """Resident memory of the service after 1,000 requests, and after `count` more."""
     request = client.request({"data": image})
     with ThreadPoolExecutor(_CALLERS) as workers:
-        for _ in workers.map(lambda _: client.answer(*request), range(count // 10)):
+        for _ in workers.map(lambda _: client.answer(*request), range(1000)):
             pass
         before = _resident_mb(service.process.pid)
         for _ in workers.map(lambda _: client.answer(*request), range(count)):
