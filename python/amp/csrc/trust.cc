@@ -9,6 +9,7 @@
 #include "passes/op_facts.h"
 #include "passes/open_model.h"
 #include "passes/reduction_depth.h"
+#include "program/cast_arrays.h"
 #include "program/compensated_rounding.h"
 #include "program/rounding_errors.h"
 #include "program/threads.h"
@@ -51,7 +52,8 @@ std::optional<FoldedWeight> CompensationOf(const Graph& graph, const std::string
 py::object Compensated(const Symbol& symbol, const std::string& variable, py::handle array, py::handle target) {
   const auto how = CompensationOf(symbol.ToGraph(), variable, DTypeOf(target));
   if (!how) return py::none();
-  return py::cast(Array{RoundWithCompensation(ArrayOf(array, "weight").array, *how), true});
+  const NDArray low = RoundWithCompensation(ArrayOf(array, "weight").array, *how);
+  return py::cast(Array{CastArray(low, DType::kFloat32), true});
 }
 
 py::dict RoundingFacts(py::handle before, py::handle after) {
