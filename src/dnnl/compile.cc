@@ -323,13 +323,13 @@ std::map<std::string, TensorType> ParameterTypes(const Model& model) {
   return types;
 }
 
-std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, const BorrowedMemory& borrowed) {
+std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, const BorrowedMemory* borrowed) {
   std::map<std::string, NDArray> arrays;
   for (const NDArrayMap* group : {&params.args, &params.aux}) {
     for (const auto& [name, array] : *group) arrays.emplace(ParameterKey(name), array);
   }
   auto store = std::make_shared<ConstantStore>();
-  store->AddArrays(arrays, &borrowed);
+  store->AddArrays(arrays, borrowed);
   return store;
 }
 

@@ -23,8 +23,8 @@ namespace amp::onednn {
 class ConstantStore;
 
 // A store that holds the parameters of a model, to be shared by all its plans.
-// `borrowed`: what of it others may change, which is copied where it needs no packing.
-std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, const BorrowedMemory& borrowed);
+// `borrowed`: what of it others may change, which is copied where it needs no packing; null: all of it.
+std::shared_ptr<ConstantStore> NewConstantStore(const ModelParams& params, const BorrowedMemory* borrowed);
 // Plans of this store keep what their steps read and nothing else. Compile can have the rest again.
 void ReleaseSources(const std::map<std::string, TensorType>& parameters, ConstantStore* store);
 // The types of a model's parameters, by the names that stores know them by. Throws GraphError for one without a type.

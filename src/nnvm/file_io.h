@@ -17,8 +17,8 @@ std::string ReadFile(const std::string& path);
 enum class MapRule : std::uint8_t {
   kNever,
   kIfFixed,  // those that cannot be shortened or changed
-  // Those, and files of this user or of root that no other user may write to, as programs map libraries. For readers
-  // that write to none of it (but for TakePages).
+  // Files of this user or of root, too, that no other user may write to, as programs map libraries. Readers that ask
+  // for it write to none of it (but for TakePages).
   kIfOurs,
 };
 

@@ -62,6 +62,10 @@ void RequireInputTypes(const Graph& graph, const std::set<std::string>& paramete
   }
 }
 
+const BorrowedMemory* PointerTo(const std::optional<BorrowedMemory>& borrowed) {
+  return borrowed ? &*borrowed : nullptr;
+}
+
 // The types of all tensors have to be known, but for those behind labels.
 void RequireTypes(const Model& model) {
   const Graph& graph = model.graph();
@@ -195,7 +199,8 @@ void Fit(const TypeMap& input_types, const BindOptions& options, const std::shar
 
 GivenModel ConvertForRun(const Symbol& symbol, const ModelParams& params, const TypeMap& input_types,
                          const BindOptions& options, const std::optional<std::set<std::string>>& differentiated) {
-  GivenModel model{Unfuse(symbol), params, BorrowedMemory(params, options.owns_parameters)};
+  GivenModel model{Unfuse(symbol), params, ""};
+  model.borrowed.emplace(params, options.owns_parameters);
   const std::shared_ptr<const MachineTable> machine = MachineFor(options);
   if (options.reduce_precision) {
     Convert(symbol, input_types, *options.reduce_precision, machine, differentiated, &model);
@@ -212,7 +217,7 @@ BoundModel BindModel(const GivenModel& model, const TypeMap& input_types, const 
   BoundModel bound = Unprepared(model, input_types, options);
   // The reference backend runs the graph as it is given: everything else is compared with it.
   if (options.backend == Backend::kReference) {
-    bound.store = NewConstantStore(model.params, model.borrowed);
+    bound.store = NewConstantStore(model.params, PointerTo(model.borrowed));
     return bound;
   }
   CheckDisabledPasses(NamesOfOptionalPasses());
@@ -220,7 +225,7 @@ BoundModel BindModel(const GivenModel& model, const TypeMap& input_types, const 
   Preparation preparation{Model(given.graph(), given.variable_types(), given.parameters(), model.params), options.mode,
                           ReferenceRunner()};
   PrepareModel(preparation);
-  bound.store = NewConstantStore(preparation.model.arrays(), model.borrowed);
+  bound.store = NewConstantStore(preparation.model.arrays(), PointerTo(model.borrowed));
   preparation.model.ReleaseArrays();
   bound.prepared = std::move(preparation.model);
   bound.is_optimized = true;
@@ -236,8 +241,8 @@ BoundModel BindMonitoredModel(const GivenModel& model, const TypeMap& input_type
   bound.given.Replace(bound.symbol.ToGraph());
   bound.prepared = bound.given;
   bound.options.mode = NumericMode::kExact;
-  bound.store =
-      NewConstantStore(model.params, model.borrowed);  // another plan's store releases what that plan has packed
+  bound.store = NewConstantStore(model.params,
+                                 PointerTo(model.borrowed));  // another plan's store releases what that plan has packed
   return bound;
 }
 

@@ -20,10 +20,10 @@ namespace amp::onednn {
 struct GivenModel {
   Symbol symbol;
   ModelParams params;
-  BorrowedMemory borrowed;  // that of the caller's arrays
-  std::string notice = "";
+  std::string notice;
   std::shared_ptr<const MachineTable> machine = nullptr;  // whose times decide; null: dtypes are as they are written
   Symbol as_converted = {};                               // before the machine took low precision back
+  std::optional<BorrowedMemory> borrowed = {};            // which of the arrays others may change; nullopt: all
 };
 
 // Converts to low precision, if the options ask for that and the CPU gains from it. Opens fused nodes.

@@ -121,7 +121,7 @@ class BoundBodies : public BodyPlans {
     CompileOptions own = options;
     own.bodies = NewBodyPlans();
     own.num_forward_outputs.reset();  // the halves are those of the outer graph
-    return BindModel({request.body.symbol(), params, BorrowedMemory(params), "", options.machine}, inputs, own);
+    return BindModel({request.body.symbol(), params, "", options.machine}, inputs, own);
   }
 
   static BoundModel Reshaped(const BoundModel& model, const BodyRequest& request) {
