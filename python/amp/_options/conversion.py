@@ -144,6 +144,12 @@ OPTIONS = {
         None,
         checks.operators,
         "a list of operators that follow their neighbours, whatever the policy says of them: as its own neutral ones.",
+        "--neutral",
+        {
+            "action": "append",
+            "metavar": "OPERATOR",
+            "help": "an operator that follows its neighbours, whatever the policy says (may be repeated)",
+        },
     ),
     "policy": Option(
         "default",

@@ -235,6 +235,10 @@ def test_why_of_options(capsys, digits):
     assert listed[-1].endswith("Convolution is in MXNet's target_dtype_ops for bfloat16  [list]") and len(listed) == 4
     kept = why(capsys, digits[0], "digits_dense0_fwd", "--exclude", "*dense*")
     assert kept[0] == "digits_dense0_fwd_output (FullyConnected) is float32" and kept[1].endswith("[user]")
+    convolution = "digits_conv0_fwd"
+    assert "(Convolution) is bfloat16" in why(capsys, digits[0], convolution)[0]
+    neutral = why(capsys, digits[0], convolution, "--neutral", "Convolution", "--neutral", "FullyConnected")
+    assert neutral[0].endswith("(Convolution) is float32")
 
 
 def test_why_of_parameters_inputs_and_results_in_float32(capsys, models):
