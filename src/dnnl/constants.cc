@@ -25,9 +25,8 @@ void ConstantStore::AddArrays(const std::map<std::string, NDArray>& arrays, cons
     // `data` keeps the array's memory alive.
     auto owner = std::make_shared<NDArray>(array);
     const bool is_borrowed = borrowed == nullptr || borrowed->Has(array);
-    const bool is_given_away = borrowed != nullptr && borrowed->is_given_away();
     constants_[name] = {
-        {PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), is_borrowed, is_given_away}};
+        {PlainDesc(array.type()), std::shared_ptr<const void>(owner, array.data()), is_borrowed, array.is_mapped()}};
   }
 }
 
@@ -91,13 +90,12 @@ PackedConstant ConstantStore::Own(const std::string& name, const Desc& layout) {
     for (PackedConstant& constant : held->second) {
       if (constant.layout != layout || !constant.borrowed) continue;
       const std::size_t bytes = layout.get_size();
-      if (constant.is_given_away) {
-        TakePages(const_cast<void*>(constant.data.get()), bytes);
-        constant.borrowed = false;
-        continue;
-      }
       std::shared_ptr<void> copy = AllocateAligned(bytes);
-      if (bytes != 0) std::memcpy(copy.get(), constant.data.get(), bytes);
+      if (constant.is_mapped) {
+        CopyLeaving(copy.get(), const_cast<void*>(constant.data.get()), bytes);
+      } else if (bytes != 0) {
+        std::memcpy(copy.get(), constant.data.get(), bytes);
+      }
       constant = {layout, std::move(copy)};
     }
   }

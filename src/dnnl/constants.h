@@ -19,8 +19,8 @@ namespace amp::onednn {
 struct PackedConstant {
   Desc layout;
   std::shared_ptr<const void> data;
-  bool borrowed = false;       // the memory is that of an array which its owner may change
-  bool is_given_away = false;  // and that owner is a file, whose private pages these may be
+  bool borrowed = false;   // the memory is that of an array which its owner may change
+  bool is_mapped = false;  // as NDArray's
 };
 
 class ConstantStore {

@@ -5,9 +5,10 @@
 
 namespace amp {
 
-BorrowedMemory::BorrowedMemory(const ModelParams& params, bool are_given_away) : is_given_away_(are_given_away) {
+BorrowedMemory::BorrowedMemory(const ModelParams& params, bool are_given_away) {
   for (const NDArrayMap* group : {&params.args, &params.aux}) {
     for (const auto& [name, array] : *group) {
+      if (are_given_away && !array.is_mapped()) continue;
       std::size_t& bytes = bytes_[static_cast<const char*>(array.data())];
       bytes = std::max(bytes, static_cast<std::size_t>(array.bytes()));  // two may begin in one place
     }

@@ -10,16 +10,13 @@ namespace amp {
 
 class BorrowedMemory {
  public:
-  // That of these arrays. `are_given_away`: it is this process's alone, but may be private pages of a file.
+  // That of these arrays. `are_given_away`: nobody else has them, so what may change are pages of files.
   explicit BorrowedMemory(const ModelParams& params, bool are_given_away = false);
-
-  bool is_given_away() const { return is_given_away_; }
 
   // Whether an array is one of them, or a part of one.
   bool Has(const NDArray& array) const;
 
  private:
-  bool is_given_away_;
   std::map<const char*, std::size_t> bytes_;  // by where they begin
 };
 

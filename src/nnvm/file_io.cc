@@ -185,18 +185,20 @@ void ByteReader::Read(void* into, std::uint64_t bytes, const char* what) {
   position_ += bytes;
 }
 
-void MappedPart::LeavePages(void* begin) const {
+void MappedPart::LeavePages(void* begin, std::uint64_t bytes) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (start + page - 1) / page * page, end = (start + bytes) / page * page;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
-void TakePages(void* begin, std::uint64_t bytes) {
-  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  auto* bytes_of = static_cast<volatile char*>(begin);
-  for (std::uint64_t i = 0; i < bytes; i += page) bytes_of[i] = bytes_of[i];
-  if (bytes != 0) bytes_of[bytes - 1] = bytes_of[bytes - 1];
+void CopyLeaving(void* to, void* from, std::uint64_t bytes) {
+  constexpr std::uint64_t kPart = std::uint64_t{8} << 20;
+  for (std::uint64_t i = 0; i < bytes; i += kPart) {
+    const std::uint64_t count = std::min(kPart, bytes - i);
+    std::memcpy(static_cast<char*>(to) + i, static_cast<char*>(from) + i, count);
+    MappedPart::LeavePages(static_cast<char*>(from) + i, count);
+  }
 }
 
 void WriteFileWith(const std::string& path, const std::function<void(const AppendBytes&)>& produce) {

@@ -18,7 +18,7 @@ enum class MapRule : std::uint8_t {
   kNever,
   kIfFixed,  // those that cannot be shortened or changed
   // Files of this user or of root, too, that no other user may write to, as programs map libraries. Readers that ask
-  // for it write to none of it (but for TakePages).
+  // for it write to none of it.
   kIfOurs,
 };
 
@@ -28,9 +28,9 @@ struct MappedPart {
   std::uint64_t bytes;
   bool is_read_alone;  // nothing writes to it, so its pages can be read from the file again
 
-  void operator()(void* begin) const { LeavePages(begin); }
-  // The whole pages of it need no memory until they are read again. Their neighbours may be in use.
-  void LeavePages(void* begin) const;
+  void operator()(void* begin) const { LeavePages(begin, bytes); }
+  // The whole pages of these need no memory until they are read again. Their neighbours may be in use.
+  static void LeavePages(void* begin, std::uint64_t bytes);
 };
 
 // Sequential reads from a regular file or from memory that never go past its end.
@@ -73,9 +73,9 @@ class ByteReader {
   std::uint64_t position_ = 0;
 };
 
-// Makes private pages of a file this process's own: what happens to the file does not reach them any more. Costs a copy
-// of each page, and no memory beside it.
-void TakePages(void* begin, std::uint64_t bytes);
+// Copies private pages of a file that nothing has written to. They need no memory once they are copied: the copy and
+// its source together take little more than one of them.
+void CopyLeaving(void* to, void* from, std::uint64_t bytes);
 
 // Calls `produce` with a function that appends bytes; the file appears under its name only after all bytes are on disk.
 // On any error the old file stays and the temporary one is removed.

@@ -50,9 +50,13 @@ NDArray::NDArray(TensorType type, void* data, std::shared_ptr<const void> owner)
   if (!type_.fully_known()) Throw<ArgumentError>("cannot wrap an array of type {}", type_.ToString());
 }
 
-void NDArray::LeavePages() const {
+bool NDArray::is_mapped() const {
   const auto* part = std::get_deleter<MappedPart>(owner_);
-  if (part != nullptr && part->is_read_alone) part->LeavePages(data_);
+  return part != nullptr && part->is_read_alone;
+}
+
+void NDArray::LeavePages() const {
+  if (is_mapped()) MappedPart::LeavePages(data_, static_cast<std::uint64_t>(bytes()));
 }
 
 NDArray NDArray::Zeros(DType dtype, Shape shape) {

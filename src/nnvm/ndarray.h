@@ -34,7 +34,9 @@ class NDArray {
     return static_cast<T*>(data_);
   }
   const std::shared_ptr<const void>& owner() const { return owner_; }
-  // What of it comes from a file that is read alone needs no memory until it is read again.
+  // Whether it consists of pages of a file that nothing writes to in memory.
+  bool is_mapped() const;
+  // Such pages need no memory until they are read again.
   void LeavePages() const;
 
   // The elements under another shape of equal size; shares memory.

@@ -118,7 +118,8 @@ Executor::Executor(const Symbol& symbol, const ModelParams& params, const TypeMa
 
 std::unique_ptr<Executor> Executor::Open(const Symbol& symbol, const std::string& params_file,
                                          const TypeMap& input_types, BindOptions options) {
-  // Mapped while they are packed: what steps read as it is there becomes this process's own.
+  // Mapped while they are packed. What steps read as it is there is copied: a file that is cut short takes its pages
+  // away.
   options.owns_parameters = true;
   const auto read = [=] { return SplitParamsOf(symbol, LoadParams(params_file, MapRule::kIfOurs), params_file); };
   if (!options.source) options.source = read;
