@@ -219,8 +219,9 @@ class Executor(BoundModel):
     ) -> Executor:
         """The executor of a model's files, whose parameters it alone holds: with less memory than `amp.load` takes.
 
-        The arguments are those of `amp.load` and of the constructor. `reshape` may read the parameter file again, and
-        raises ArgumentError where it has changed.
+        The arguments are those of `amp.load` and of the constructor. The parameter file is mapped until this returns:
+        it must not be cut short meanwhile, and what happens to it afterwards changes nothing. `reshape` may read it
+        again, and raises ArgumentError where it has changed.
 
         >>> amp.Executor.open("model-symbol.json", "model-0000.params", {"data": (2, 4)}).output_shapes
         [(2, 3)]
