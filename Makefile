@@ -17,6 +17,12 @@ CXX_FOLDERS := include src python/amp/csrc tests/cpp tests/mpi tests/fuzz benchm
 CXX_FILES = $(shell find $(CXX_FOLDERS) -name '*.cc' -o -name '*.h' 2>/dev/null)
 PY_FOLDERS := $(wildcard python tests tools examples benchmarks cmake docs/*.py)
 
+# Lets another environment see what is installed in $(VENV).
+define see-package
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
+	  > "$$($(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
+endef
+
 define say
 	@printf '\n==> %s\n' $(1)
 endef
@@ -302,8 +308,7 @@ $(BENCH_VENV)/.installed: benchmarks/requirements.txt tools/setup_venv.py | $(VE
 	$(call say,"Installing the other engines (one gigabyte on the first time)")
 	@$(BENCH_VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
 	  $(addprefix --find-links ,$(wildcard /opt/wheels)) -r benchmarks/requirements.txt
-	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
-	  > "$$($(BENCH_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
+	$(call see-package,$(BENCH_VENV))
 	@touch $@
 
 $(RAY_VENV)/.installed: pyproject.toml tools/setup_venv.py | $(VENV)/.created
@@ -311,6 +316,5 @@ $(RAY_VENV)/.installed: pyproject.toml tools/setup_venv.py | $(VENV)/.created
 	$(call say,"Installing Ray (676 MB on the first time)")
 	@$(RAY_VENV)/bin/python -m pip install --disable-pip-version-check --quiet \
 	  $(addprefix --find-links ,$(wildcard /opt/wheels)) 'ray[data,serve]' pillow pytest numpy ml_dtypes
-	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("platlib"))' \
-	  > "$$($(RAY_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/nnvm_amp.pth"
+	$(call see-package,$(RAY_VENV))
 	@touch $@

@@ -10,7 +10,8 @@ namespace amp {
 
 class BorrowedMemory {
  public:
-  // That of these arrays. `are_given_away`: nobody else has them, so what may change are pages of files.
+  // That of these arrays. `are_given_away`: the reader of the memory alone has them, so what may change are pages of
+  // files.
   explicit BorrowedMemory(const ModelParams& params, bool are_given_away = false);
 
   // Whether an array is one of them, or a part of one.

@@ -15,7 +15,7 @@ namespace amp {
 // with file and position, for anything that is cut off, inconsistent or no such file, and UnsupportedError for sparse
 // arrays and compressed .npz files. A file that cannot be cut short behind our back (a sealed memory file, a read-only
 // file system such as squashfs) is mapped and its arrays share the mapping; changing them does not change the file.
-// `rule`: or which others are.
+// `rule` maps more files, for callers that write to none of the arrays.
 NamedArrays LoadParams(const std::string& path, MapRule rule = MapRule::kIfFixed);
 NamedArrays ParseParams(std::string_view bytes, const std::string& source);
 

@@ -130,7 +130,7 @@ def _timed(subject, loaded, arrays, callers, options, threads, stack):
     label = subject.label if callers == 1 else f"{subject.label}, {callers} at once"
     own_threads = None if isinstance(subject, Service) else bound.summary.num_threads
     workers = stack.enter_context(ThreadPoolExecutor(callers)) if callers > 1 else None
-    return Timed(label, subject.calls(bound, arrays, callers, stack), own_threads, callers, workers)
+    return Timed(label, bench_subjects.calls_of(bound, arrays, callers, stack), own_threads, callers, workers)
 
 
 def _against(first, second):

@@ -43,10 +43,6 @@ class Model(NamedTuple):
         """The Executor that is timed."""
         return bound(loaded, arrays, options, PRECISIONS[self.precision], threads)
 
-    def calls(self, executor, arrays, callers, stack):
-        """A function that makes one call, for so many callers at once; `stack` closes what it needs."""
-        return _calls(executor, arrays, callers, stack)
-
 
 class Plan(NamedTuple):
     """A plan file, which is bound already."""
@@ -66,10 +62,6 @@ class Plan(NamedTuple):
         """The Executor that is timed."""
         return loaded
 
-    def calls(self, executor, arrays, callers, stack):
-        """A function that makes one call, for so many callers at once; `stack` closes what it needs."""
-        return _calls(executor, arrays, callers, stack)
-
 
 class Service(NamedTuple):
     """The model at an address, which answers by the Open Inference Protocol."""
@@ -88,21 +80,21 @@ class Service(NamedTuple):
         """The Client that is timed."""
         return loaded
 
-    def calls(self, client, arrays, _callers, _stack):
-        """A function that makes one call, for callers that each have a connection."""
-        body, headers = client.request(arrays)
-        return lambda: client.answer(body, headers)
-
 
 def subject_of(kind, label, source, *precision):
     """The Model or Plan whose name as a class and fields are given, as JSON has them."""
     return Plan(label, source) if kind == "Plan" else Model(label, ModelFiles(*source), *precision)
 
 
-def _calls(executor, arrays, callers, stack):
+def calls_of(bound, arrays, callers, stack):
+    """A function that makes one call of an Executor or a Client, for so many callers at once; `stack` closes what it
+    needs. Each caller has a session, or a connection."""
+    if isinstance(bound, Client):
+        body, headers = bound.request(arrays)
+        return lambda: bound.answer(body, headers)
     if callers == 1:
-        return lambda: executor(arrays)
-    pool = stack.enter_context(Pool(executor, sessions=callers))
+        return lambda: bound(arrays)
+    pool = stack.enter_context(Pool(bound, sessions=callers))
     return lambda: pool.submit(arrays).result()
 
 
